@@ -1,0 +1,127 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// DB is an open store. Its methods may be called from any number of
+// goroutines. One process has a store open for writing at a time.
+type DB struct {
+	cfg   Config
+	set   settings
+	opts  Options
+	log   *slog.Logger
+	bolt  *bolt.DB
+	view  atomic.Pointer[view] // what the journal holds, as of the last commit
+	dirty atomic.Bool          // a commit was made since the file was opened
+
+	failed atomic.Pointer[error] // set when the file's state is not known any more
+
+	// chunkMu is held by whoever rewrites chunks outside of a group commit: a
+	// fold, a load's batch, a deletion. It is taken before bbolt's writer lock.
+	chunkMu sync.Mutex
+
+	requests chan *request // to the committer
+	wakeFold chan struct{} // to the folder
+
+	stop       context.CancelFunc // ends the committer and the folder
+	background sync.WaitGroup     // both of them
+
+	closeMu sync.RWMutex // guards closed; held for reading while a call is under way
+	closed  bool
+}
+
+// Config returns what the store was created with, and how it was opened.
+func (db *DB) Config() Config { return db.cfg }
+
+// Today returns the current day in the store's time zone.
+func (db *DB) Today() Day { return db.DayOf(db.opts.Now()) }
+
+// DayOf returns the civil date of an instant in the store's time zone.
+func (db *DB) DayOf(t time.Time) Day { return dayOf(t.In(db.cfg.TimeZone)) }
+
+// enter keeps the store open until leave. Every exported method that touches
+// the file begins with it.
+func (db *DB) enter() error {
+	db.closeMu.RLock()
+	if db.closed {
+		db.closeMu.RUnlock()
+		return fmt.Errorf("%s: %w", db.cfg.Path, ErrClosed)
+	}
+	return nil
+}
+
+func (db *DB) leave() { db.closeMu.RUnlock() }
+
+func (db *DB) fail(err error) {
+	if db.failed.CompareAndSwap(nil, &err) {
+		db.log.Error("store failed", "path", db.cfg.Path, "err", err)
+	}
+}
+
+// failure returns why the store refuses to go on, or nil.
+func (db *DB) failure() error {
+	if p := db.failed.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// Close folds what the journal holds, makes the next open quick, and releases
+// the file. Snapshots must be closed first; Close waits for them, and for the
+// calls under way. Marks acknowledged before are safe whatever it returns.
+// Closing twice gives ErrClosed.
+func (db *DB) Close() error {
+	db.closeMu.Lock() // waits for the calls under way
+	if db.closed {
+		db.closeMu.Unlock()
+		return fmt.Errorf("%s: %w", db.cfg.Path, ErrClosed)
+	}
+	db.closed = true
+	db.closeMu.Unlock()
+	db.stop()
+	db.background.Wait()
+	var errs []error
+	if !db.cfg.ReadOnly && db.failure() == nil {
+		errs = append(errs, db.foldAll(context.Background()), db.syncFreelist())
+	}
+	errs = append(errs, boltError(db.bolt.Close()))
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close %s: %w", db.cfg.Path, err)
+	}
+	return nil
+}
+
+// syncFreelist commits once with the free list written out. Without it, the
+// next open has to read the whole file to find the free pages: 500 to 930 ms a
+// GB, against less than a millisecond.
+func (db *DB) syncFreelist() error {
+	if !db.dirty.Load() {
+		return nil
+	}
+	db.bolt.NoFreelistSync = false
+	return db.update("write the free list", func(w *writer) (bool, error) { return true, nil })
+}
+
+// boltError puts the errors of bbolt and the system that callers may meet into
+// the package's words.
+func boltError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, bolt.ErrTimeout):
+		return ErrInUse
+	case errors.Is(err, syscall.ENOSPC):
+		return fmt.Errorf("disk is full: %w", err)
+	}
+	return err
+}

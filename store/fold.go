@@ -1,0 +1,200 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"time"
+
+	"cohort/placement"
+)
+
+// Folding takes what the journal holds and merges it into chunks, totals and
+// registry, chunk by chunk, in transactions of about foldBytes. What a
+// transaction wrote leaves the view with it. A day whose last chunk was folded
+// gets a fold mark: the journal has nothing more for it up to that sequence
+// number, so that after a crash a replay does not undo what bypassed the
+// journal since, a load or a deletion. When everything that was there at the
+// start is folded, the journal's records up to then go, and the marks with
+// them.
+
+// foldBytes is about what one fold transaction writes. At a million ids a day's
+// 256 chunks are 2.6 MB, so that is one day.
+const foldBytes = 4 << 20
+
+// foldAll folds everything that the journal holds when it begins.
+func (db *DB) foldAll(ctx context.Context) error {
+	db.chunkMu.Lock()
+	defer db.chunkMu.Unlock()
+	v, start := db.view.Load(), time.Now()
+	if v.records == 0 {
+		return nil
+	}
+	work := foldWork(v)
+	for len(work) > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := db.update("fold", func(w *writer) (bool, error) {
+			n, err := w.foldSome(work)
+			work = work[n:]
+			return true, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return db.trimJournal(ctx, v.seq, start)
+}
+
+// foldUnit is one chunk to fold: of a day, or of a brand's registry.
+type foldUnit struct {
+	day    dayKey
+	ids    bool
+	brand  placement.Brand
+	number uint32
+}
+
+// foldWork lists the chunks that a view has operations for, days first.
+func foldWork(v *view) []foldUnit {
+	var work []foldUnit
+	v.days.Scan(func(k dayKey, d *dayOps) bool {
+		for _, c := range d.chunks {
+			work = append(work, foldUnit{day: k, number: c.number})
+		}
+		return true
+	})
+	v.ids.Scan(func(k uint32, o *brandOps) bool {
+		for _, c := range o.chunks {
+			work = append(work, foldUnit{ids: true, brand: brandOf(k), number: c.number})
+		}
+		return true
+	})
+	return work
+}
+
+// foldSome folds units from the front until it has written enough, and returns
+// how many.
+func (w *writer) foldSome(work []foldUnit) (int, error) {
+	written, i := 0, 0
+	for i < len(work) && written < foldBytes {
+		if work[i].ids {
+			n, err := w.writeIDs(work[i].brand, work[i].number, nil)
+			if err != nil {
+				return 0, err
+			}
+			written += n
+			i++
+			continue
+		}
+		n, size, err := w.foldDay(work[i:], foldBytes-written)
+		if err != nil {
+			return 0, err
+		}
+		written += size
+		i += n
+	}
+	return i, nil
+}
+
+// foldDay folds units of the first one's day until limit bytes are written. It
+// returns how many it folded and the bytes written.
+func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error) {
+	k := work[0].day
+	if _, ok := w.view.days.Get(k); !ok { // deleted meanwhile
+		for n < len(work) && !work[n].ids && work[n].day == k {
+			n++
+		}
+		return n, 0, nil
+	}
+	bucket, err := w.days.CreateBucketIfNotExists(k.bytes())
+	if err != nil {
+		return 0, 0, fmt.Errorf("chunks of %s: %w", k.day(), err)
+	}
+	var total dayTotal
+	for n < len(work) && !work[n].ids && work[n].day == k && written < limit {
+		size, _, err := w.writeChunk(bucket, k, work[n].number, nil, &total)
+		if err != nil {
+			return 0, 0, fmt.Errorf("day %s: %w", k.day(), err)
+		}
+		written += size
+		n++
+	}
+	if err := w.addTotal(k, total); err != nil {
+		return 0, 0, err
+	}
+	if _, left := w.view.days.Get(k); left {
+		return n, written, nil
+	}
+	return n, written, w.markFolded(k)
+}
+
+// trimSome bounds the keys that one transaction of trimJournal deletes.
+const trimSome = 4096
+
+// trimJournal deletes the journal's records up to a sequence number, and the
+// fold marks that only they need. What is left came after start.
+func (db *DB) trimJournal(ctx context.Context, upTo uint64, start time.Time) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		done := false
+		err := db.update("trim the journal", func(w *writer) (bool, error) {
+			n, err := w.trimRecords(upTo)
+			if err == nil && n < trimSome {
+				done = true
+				w.draft.oldest = start
+				err = w.trimFolded(upTo)
+			}
+			return true, err
+		})
+		if err != nil || done {
+			return err
+		}
+	}
+}
+
+// trimRecords deletes up to trimSome records. The keys are collected first:
+// deleting under a cursor makes it skip.
+func (w *writer) trimRecords(upTo uint64) (int, error) {
+	var keys [][]byte
+	c := w.journal.Cursor()
+	for k, _ := c.First(); k != nil && len(keys) < trimSome; k, _ = c.Next() {
+		if len(k) != 8 {
+			return 0, corruptf("journal: a key of %d bytes", len(k))
+		}
+		if binary.BigEndian.Uint64(k) > upTo {
+			break
+		}
+		keys = append(keys, bytes.Clone(k))
+	}
+	for _, k := range keys {
+		if err := w.journal.Delete(k); err != nil {
+			return 0, fmt.Errorf("journal: %w", err)
+		}
+	}
+	w.draft.records -= len(keys)
+	return len(keys), nil
+}
+
+func (w *writer) trimFolded(upTo uint64) error {
+	var keys [][]byte
+	c := w.folded.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		seq, err := unsealFolded(k, v)
+		if err != nil {
+			return err
+		}
+		if seq <= upTo {
+			keys = append(keys, bytes.Clone(k))
+		}
+	}
+	for _, k := range keys {
+		if err := w.folded.Delete(k); err != nil {
+			return fmt.Errorf("fold mark: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,276 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+
+	"cohort/placement"
+)
+
+// This file holds every byte layout of the store. docs/format.md explains the
+// same with a worked example.
+//
+// The file is one bbolt database with these buckets:
+//
+//	meta      "format", "store"               -> formatVersion, settings
+//	events    event name                      -> number, brand
+//	days      event number | day              -> bucket: chunk number -> chunk
+//	totals    event number | day              -> cardinality, bytes of chunks
+//	registry  brand                           -> bucket: chunk number -> ids
+//	brands    brand                           -> ids, placements
+//	journal   sequence number                 -> operations of one commit
+//	folded    event number | day              -> last sequence number folded
+//
+// Keys are big-endian, so that they sort by number; everything in values is
+// little-endian. Every value is sealed: four bytes of CRC32C over a tag, the
+// key and the payload, then the payload. A value found under the wrong key, or
+// in the wrong bucket, fails its checksum.
+
+// formatVersion is what this library writes, and the newest it reads.
+const formatVersion = 1
+
+// Positions per chunk, as powers of two. Hashed days are uniform: 2^24
+// positions make 256 chunks of about 10 kB at a million ids. Number days are
+// packed: 2^19 positions are at most 64 KiB of bitset. Registry chunks of 2^22
+// positions are about 7 kB at a million ids and 70 kB at ten million.
+const (
+	hashedChunkBits   = 24
+	numberChunkBits   = 19
+	registryChunkBits = 22
+)
+
+var (
+	bucketMeta     = []byte("meta")
+	bucketEvents   = []byte("events")
+	bucketDays     = []byte("days")
+	bucketTotals   = []byte("totals")
+	bucketRegistry = []byte("registry")
+	bucketBrands   = []byte("brands")
+	bucketJournal  = []byte("journal")
+	bucketFolded   = []byte("folded")
+
+	allBuckets = [][]byte{
+		bucketMeta, bucketEvents, bucketDays, bucketTotals,
+		bucketRegistry, bucketBrands, bucketJournal, bucketFolded,
+	}
+
+	keyFormat = []byte("format")
+	keyStore  = []byte("store")
+)
+
+// tag distinguishes the kinds of sealed values.
+type tag byte
+
+const (
+	tagFormat tag = iota + 1
+	tagSettings
+	tagEvent
+	tagChunk
+	tagTotal
+	tagIDs
+	tagBrand
+	tagJournal
+	tagFolded
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// sealSize is the room that a sealed value's checksum takes, at its front.
+const sealSize = 4
+
+// checksum covers the tag, the key and the payload.
+func checksum(t tag, key, payload []byte) uint32 {
+	var head [17]byte
+	head[0] = byte(t)
+	if len(key) < len(head) {
+		n := copy(head[1:], key)
+		return crc32.Update(crc32.Checksum(head[:1+n], castagnoli), castagnoli, payload)
+	}
+	c := crc32.Update(crc32.Checksum(head[:1], castagnoli), castagnoli, key)
+	return crc32.Update(c, castagnoli, payload)
+}
+
+// seal writes the checksum into the first four bytes of value, whose payload
+// follows them, and returns value.
+func seal(t tag, key, value []byte) []byte {
+	binary.LittleEndian.PutUint32(value, checksum(t, key, value[sealSize:]))
+	return value
+}
+
+// unseal returns the payload of a sealed value, aliasing it, or false where it
+// is too short or its checksum does not hold.
+func unseal(t tag, key, value []byte) ([]byte, bool) {
+	if len(value) < sealSize || binary.LittleEndian.Uint32(value) != checksum(t, key, value[sealSize:]) {
+		return nil, false
+	}
+	return value[sealSize:], true
+}
+
+// dayKey names one (event, day): the event's number above the day, with the
+// day's sign flipped so that keys sort by date.
+type dayKey uint64
+
+const daySign = 1 << 31
+
+func makeDayKey(event uint32, d Day) dayKey {
+	return dayKey(event)<<32 | dayKey(uint32(d)^daySign)
+}
+
+func (k dayKey) event() uint32 { return uint32(k >> 32) }
+func (k dayKey) day() Day      { return Day(uint32(k) ^ daySign) }
+
+func (k dayKey) bytes() []byte { return binary.BigEndian.AppendUint64(nil, uint64(k)) }
+
+func parseDayKey(b []byte) (dayKey, bool) {
+	if len(b) != 8 {
+		return 0, false
+	}
+	return dayKey(binary.BigEndian.Uint64(b)), true
+}
+
+// chunkKey is the key of a chunk in its day's or brand's bucket.
+func chunkKey(number uint32) []byte {
+	return binary.BigEndian.AppendUint16(nil, uint16(number))
+}
+
+func parseChunkKey(b []byte) (uint32, bool) {
+	if len(b) != 2 {
+		return 0, false
+	}
+	return uint32(binary.BigEndian.Uint16(b)), true
+}
+
+// chunkSealKey is what a day chunk's checksum covers as its key: the day key
+// and the chunk number.
+func chunkSealKey(k dayKey, number uint32) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 10), uint64(k))
+	return binary.BigEndian.AppendUint16(b, uint16(number))
+}
+
+// idsSealKey is the same for a registry chunk: the brand and the chunk number.
+func idsSealKey(b placement.Brand, number uint32) []byte {
+	return binary.BigEndian.AppendUint16(append(make([]byte, 0, 5), b[:]...), uint16(number))
+}
+
+func journalKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
+
+// settings are what a store is created with; they never change.
+//
+//	ids u8 | positions u8 | week start u8 | drop strings u8 |
+//	day chunk bits u8 | registry chunk bits u8 | zone name (the rest)
+type settings struct {
+	ids         placement.Kind
+	weekStart   WeekStart
+	dropStrings bool
+	zone        string
+}
+
+// positionsPlacement says that a bit stands at the id's placement. It is the
+// one kind of positions of format 1.
+const positionsPlacement = 1
+
+func (s settings) chunkBits() uint {
+	if s.ids == placement.Number {
+		return numberChunkBits
+	}
+	return hashedChunkBits
+}
+
+func (s settings) seal() []byte {
+	v := make([]byte, sealSize, sealSize+6+len(s.zone))
+	v = append(v, byte(s.ids), positionsPlacement, byte(s.weekStart), 0, byte(s.chunkBits()), registryChunkBits)
+	if s.dropStrings {
+		v[sealSize+3] = 1
+	}
+	return seal(tagSettings, keyStore, append(v, s.zone...))
+}
+
+func unsealSettings(v []byte) (settings, error) {
+	p, ok := unseal(tagSettings, keyStore, v)
+	if !ok || len(p) < 6 {
+		return settings{}, corruptf("the store's settings: checksum does not hold")
+	}
+	s := settings{
+		ids:         placement.Kind(p[0]),
+		weekStart:   WeekStart(p[2]),
+		dropStrings: p[3] == 1,
+		zone:        string(p[6:]),
+	}
+	if s.ids < placement.Branded || s.ids > placement.Number || p[1] != positionsPlacement ||
+		(s.weekStart != Monday && s.weekStart != Sunday) ||
+		uint(p[4]) != s.chunkBits() || p[5] != registryChunkBits {
+		return settings{}, corruptf("the store's settings: % x is not a valid combination", p)
+	}
+	return s, nil
+}
+
+func sealFormat(version uint32) []byte {
+	v := binary.LittleEndian.AppendUint32(make([]byte, sealSize), version)
+	return seal(tagFormat, keyFormat, v)
+}
+
+func unsealFormat(v []byte) (uint32, error) {
+	p, ok := unseal(tagFormat, keyFormat, v)
+	if !ok || len(p) < 4 {
+		return 0, corruptf("the format version: checksum does not hold")
+	}
+	return binary.LittleEndian.Uint32(p), nil
+}
+
+// eventRecord: number u32 | brand 3 bytes (zeros for the nameless brand).
+type eventRecord struct {
+	number uint32
+	brand  placement.Brand
+}
+
+func (e eventRecord) seal(name []byte) []byte {
+	v := binary.LittleEndian.AppendUint32(make([]byte, sealSize, sealSize+7), e.number)
+	return seal(tagEvent, name, append(v, e.brand[:]...))
+}
+
+func unsealEvent(name, v []byte) (eventRecord, error) {
+	p, ok := unseal(tagEvent, name, v)
+	if !ok || len(p) != 7 {
+		return eventRecord{}, corruptf("event %q: checksum does not hold", name)
+	}
+	return eventRecord{binary.LittleEndian.Uint32(p), placement.Brand(p[4:])}, nil
+}
+
+// pair is two counters: cardinality and bytes of a day, or ids and placements
+// of a brand.
+//
+//	first u64 | second u64
+type pair struct{ first, second uint64 }
+
+func (c pair) seal(t tag, key []byte) []byte {
+	v := binary.LittleEndian.AppendUint64(make([]byte, sealSize, sealSize+16), c.first)
+	return seal(t, key, binary.LittleEndian.AppendUint64(v, c.second))
+}
+
+func unsealPair(t tag, key, v []byte) (pair, bool) {
+	p, ok := unseal(t, key, v)
+	if !ok || len(p) != 16 {
+		return pair{}, false
+	}
+	return pair{binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])}, true
+}
+
+// A folded value is the sequence number u64 of the last journal record whose
+// operations on the day are all in its chunks.
+func sealFolded(key []byte, seq uint64) []byte {
+	v := binary.LittleEndian.AppendUint64(make([]byte, sealSize, sealSize+8), seq)
+	return seal(tagFolded, key, v)
+}
+
+func unsealFolded(key, v []byte) (uint64, error) {
+	p, ok := unseal(tagFolded, key, v)
+	if !ok || len(p) != 8 {
+		return 0, corruptf("the fold mark of a day: checksum does not hold")
+	}
+	return binary.LittleEndian.Uint64(p), nil
+}
+
+func corruptf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"cohort/placement"
+)
+
+// The journal makes operations durable at the price of their own bytes, long
+// before they reach the chunks of their days: one record per group commit, keyed
+// by a sequence number that never restarts. The payload is a row of groups, in
+// the order in which their operations took effect on each day:
+//
+//	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
+//	n × mixed u64 | and with opStrings set in op: n × (length uvarint, string)
+//
+// A string is kept where the mark registered its id, otherwise its length is 0.
+// Operations are states, not changes ("this bit is set now"), so replaying a
+// record whose effect is already in the chunks changes nothing.
+const (
+	opMark    = 1
+	opUnmark  = 2
+	opStrings = 0x80
+
+	groupHeader = 16
+)
+
+// group is the operations of one kind on one day in a journal record.
+type group struct {
+	op    byte
+	key   dayKey
+	brand placement.Brand
+	ids   []idEntry
+}
+
+// record collects the operations of one commit.
+type record struct {
+	groups []*group
+	last   map[dayKey]*group
+}
+
+// add appends an operation. Its id carries a string where it is to be kept.
+func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
+	g := r.last[k]
+	if g == nil || g.op != kind {
+		g = &group{op: kind, key: k, brand: b}
+		r.groups = append(r.groups, g)
+		if r.last == nil {
+			r.last = make(map[dayKey]*group)
+		}
+		r.last[k] = g
+	}
+	g.ids = append(g.ids, e)
+}
+
+func (r *record) empty() bool { return len(r.groups) == 0 }
+
+// seal encodes the record.
+func (r *record) seal(seq uint64, strings bool) []byte {
+	size := sealSize
+	for _, g := range r.groups {
+		size += groupHeader + 8*len(g.ids)
+	}
+	v := make([]byte, sealSize, size)
+	for _, g := range r.groups {
+		kind := g.op
+		if strings {
+			kind |= opStrings
+		}
+		v = append(v, kind)
+		v = binary.LittleEndian.AppendUint32(v, g.key.event())
+		v = binary.LittleEndian.AppendUint32(v, uint32(g.key.day()))
+		v = append(v, g.brand[:]...)
+		v = binary.LittleEndian.AppendUint32(v, uint32(len(g.ids)))
+		for _, e := range g.ids {
+			v = binary.LittleEndian.AppendUint64(v, uint64(e.mixed))
+		}
+		if strings {
+			for _, e := range g.ids {
+				v = append(binary.AppendUvarint(v, uint64(len(e.id))), e.id...)
+			}
+		}
+	}
+	return seal(tagJournal, journalKey(seq), v)
+}
+
+// openRecord decodes a sealed record. Its groups share nothing with the value.
+func openRecord(seq uint64, value []byte) ([]group, error) {
+	p, ok := unseal(tagJournal, journalKey(seq), value)
+	if !ok {
+		return nil, corruptf("journal record %d: checksum does not hold", seq)
+	}
+	var groups []group
+	for len(p) > 0 {
+		g, rest, ok := openGroup(p)
+		if !ok {
+			return nil, corruptf("journal record %d: group %d does not hold together", seq, len(groups))
+		}
+		groups, p = append(groups, g), rest
+	}
+	return groups, nil
+}
+
+func openGroup(p []byte) (g group, rest []byte, ok bool) {
+	if len(p) < groupHeader {
+		return g, nil, false
+	}
+	g.op = p[0] &^ opStrings
+	strings := p[0]&opStrings != 0
+	day := Day(binary.LittleEndian.Uint32(p[5:]))
+	g.key = makeDayKey(binary.LittleEndian.Uint32(p[1:]), day)
+	g.brand = placement.Brand(p[9:12])
+	n := binary.LittleEndian.Uint32(p[12:])
+	p = p[groupHeader:]
+	if (g.op != opMark && g.op != opUnmark) || !day.Valid() || uint64(n) > uint64(len(p)/8) {
+		return g, nil, false
+	}
+	g.ids = make([]idEntry, n)
+	for i := range g.ids {
+		g.ids[i].mixed = placement.Mixed(binary.LittleEndian.Uint64(p[8*i:]))
+	}
+	p = p[8*n:]
+	if !strings {
+		return g, p, true
+	}
+	for i := range g.ids {
+		length, w := binary.Uvarint(p)
+		if w <= 0 || length > uint64(len(p)-w) {
+			return g, nil, false
+		}
+		g.ids[i].id, p = string(p[w:w+int(length)]), p[w+int(length):]
+	}
+	return g, p, true
+}
+
+// appendRecord writes a record under the next sequence number.
+func (w *writer) appendRecord(r *record) error {
+	seq, err := w.journal.NextSequence()
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	if err := w.journal.Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	w.draft.seq = seq
+	w.draft.records++
+	return nil
+}
+
+// replay applies the journal to a draft: what a store that was not closed, or
+// is open for reading, has beyond its chunks.
+func (w *writer) replay() error {
+	live, err := w.eventNumbers()
+	if err != nil {
+		return err
+	}
+	w.draft.seq = w.journal.Sequence()
+	c := w.journal.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(k) != 8 {
+			return corruptf("journal: a key of %d bytes", len(k))
+		}
+		seq := binary.BigEndian.Uint64(k)
+		w.draft.records++
+		groups, err := openRecord(seq, v)
+		if err != nil {
+			return err
+		}
+		for _, g := range groups {
+			if err := w.replayGroup(seq, g, live[g.key.event()]); err != nil {
+				return fmt.Errorf("journal record %d: %w", seq, err)
+			}
+		}
+	}
+	return nil
+}
+
+// replayGroup applies one group. Its ids are registered even where its event
+// or day is gone or its bits are folded already.
+func (w *writer) replayGroup(seq uint64, g group, live bool) error {
+	if live {
+		if v := w.folded.Get(g.key.bytes()); v != nil {
+			upTo, err := unsealFolded(g.key.bytes(), v)
+			if err != nil {
+				return err
+			}
+			live = seq > upTo
+		}
+	}
+	for _, e := range g.ids {
+		if g.op == opMark {
+			if _, _, err := w.register(g.brand, e.mixed, e.id); err != nil {
+				return err
+			}
+		}
+		if !live {
+			continue
+		}
+		pos := e.mixed.Placement()
+		set, base, err := w.bit(g.key, pos)
+		if err != nil {
+			return err
+		}
+		if set != (g.op == opMark) {
+			w.draft.setBit(g.key, pos>>w.set.chunkBits(), pos, !set, base)
+		}
+	}
+	return nil
+}
+
+// eventNumbers returns the numbers of the events there are.
+func (r *reader) eventNumbers() (map[uint32]bool, error) {
+	live := make(map[uint32]bool)
+	c := r.events.Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		e, err := unsealEvent(k, v)
+		if err != nil {
+			return nil, err
+		}
+		live[e.number] = true
+	}
+	return live, nil
+}

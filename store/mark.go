@@ -1,0 +1,262 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"cohort/placement"
+)
+
+// Mark is one fact: the id did the event on the day.
+type Mark struct {
+	Event string
+	ID    string
+	Day   Day
+}
+
+// Result says what a mark or an unmark did.
+type Result uint8
+
+const (
+	// New: the mark set the bit.
+	New Result = iota + 1
+	// Already: the bit was set, and no other known id stands at the placement.
+	Already
+	// Shared: the bit was set, and another known id stands at the placement. Of
+	// an unmark: for that reason the bit was left alone.
+	Shared
+	// Cleared: the unmark cleared the bit.
+	Cleared
+	// Absent: there was no bit to clear.
+	Absent
+)
+
+var resultNames = [...]string{New: "new", Already: "already", Shared: "shared", Cleared: "cleared", Absent: "absent"}
+
+// String returns "new", "already", "shared", "cleared" or "absent".
+func (r Result) String() string {
+	if r == 0 || int(r) >= len(resultNames) {
+		return fmt.Sprintf("Result(%d)", uint8(r))
+	}
+	return resultNames[r]
+}
+
+// Tally counts what became of marks.
+type Tally struct{ New, Already, Shared uint64 }
+
+// Marks returns the number of marks counted.
+func (t Tally) Marks() uint64 { return t.New + t.Already + t.Shared }
+
+func (t *Tally) count(r Result) {
+	switch r {
+	case New:
+		t.New++
+	case Already:
+		t.Already++
+	case Shared:
+		t.Shared++
+	}
+}
+
+// Mark records that the id did the event on the day, and returns when that is
+// on disk. An event belongs to the brand of its first mark. The id is known
+// from then on, whatever is unmarked later.
+//
+// Errors: ErrInvalidEvent, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
+// for a day later than tomorrow, ErrOtherBrand, ErrReadOnly, or why the commit
+// failed. When ctx ends before the mark's commit has begun, the mark is not
+// made and its error is returned; a commit that has begun is waited for.
+//
+// Cost: concurrent callers share a commit of two syncs. A mark whose bit and
+// id are already on disk returns without writing.
+func (db *DB) Mark(ctx context.Context, event, id string, day Day) (Result, error) {
+	return db.one(ctx, opMark, event, id, day)
+}
+
+// Unmark clears the bit of an id on one day, and returns when that is on disk.
+// The id stays known. A bit that another known id shares is not cleared: the
+// result is Shared. Nothing to clear, in an event never written or on a future
+// day too, is Absent. Errors and cost are those of Mark.
+func (db *DB) Unmark(ctx context.Context, event, id string, day Day) (Result, error) {
+	return db.one(ctx, opUnmark, event, id, day)
+}
+
+func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Result, error) {
+	if err := db.enter(); err != nil {
+		return 0, err
+	}
+	defer db.leave()
+	f, err := db.fact(kind, event, id, day, db.Today())
+	if err != nil {
+		return 0, err
+	}
+	if db.cfg.ReadOnly {
+		return 0, fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
+	}
+	req := &request{facts: []fact{f}, results: make([]Result, 1), done: make(chan struct{})}
+	if err := db.submit(ctx, req); err != nil {
+		return 0, err
+	}
+	return req.results[0], req.err
+}
+
+// fact is a mark or unmark whose parts were checked.
+type fact struct {
+	kind  byte
+	event string
+	id    string
+	brand placement.Brand
+	mixed placement.Mixed
+	day   Day
+}
+
+// fact checks a mark or an unmark.
+func (db *DB) fact(kind byte, event, id string, day, today Day) (fact, error) {
+	if err := CheckEvent(event); err != nil {
+		return fact{}, err
+	}
+	brand, mixed, err := db.set.ids.Parse(id)
+	if err != nil {
+		return fact{}, err
+	}
+	if kind == opUnmark {
+		today = MaxDay
+	}
+	if err := checkDay(day, today); err != nil {
+		return fact{}, fmt.Errorf("event %q, id %q: %w", event, id, err)
+	}
+	return fact{kind, event, id, brand, mixed, day}, nil
+}
+
+// checkDay refuses days that are none, and days later than tomorrow.
+func checkDay(day, today Day) error {
+	if !day.Valid() {
+		return fmt.Errorf("%w: %s", ErrInvalidDay, day)
+	}
+	if day > today+1 {
+		return fmt.Errorf("%w: %s is later than tomorrow, %s", ErrFutureDay, day, today+1)
+	}
+	return nil
+}
+
+// CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to
+// 255 bytes of UTF-8 without control characters.
+func CheckEvent(name string) error {
+	reason := ""
+	switch {
+	case name == "":
+		reason = "is empty"
+	case len(name) > 255:
+		reason = fmt.Sprintf("has %d bytes, the limit is 255", len(name))
+	case !utf8.ValidString(name):
+		reason = "is not UTF-8"
+	case strings.ContainsFunc(name, unicode.IsControl):
+		reason = "has a control character"
+	default:
+		return nil
+	}
+	if len(name) > 64 {
+		name = name[:64] + "…"
+	}
+	return fmt.Errorf("%w: %q %s", ErrInvalidEvent, name, reason)
+}
+
+// apply carries a fact out in the transaction and adds what it changes to the
+// record. A *BrandError leaves the transaction as it was.
+func (w *writer) apply(f fact, rec *record) (Result, error) {
+	if f.kind == opUnmark {
+		return w.unmark(f, rec)
+	}
+	e, err := w.bindEvent(f.event, f.id, f.brand)
+	if err != nil {
+		return 0, err
+	}
+	k, pos := makeDayKey(e.number, f.day), f.mixed.Placement()
+	set, base, err := w.bit(k, pos)
+	if err != nil {
+		return 0, err
+	}
+	others, added, err := w.register(f.brand, f.mixed, f.id)
+	if err != nil {
+		return 0, err
+	}
+	if !set {
+		w.draft.setBit(k, pos>>w.set.chunkBits(), pos, true, base)
+	}
+	if !set || added {
+		entry := idEntry{mixed: f.mixed}
+		if added {
+			entry.id = f.id
+		}
+		rec.add(opMark, k, f.brand, entry)
+	}
+	switch {
+	case !set:
+		return New, nil
+	case others:
+		return Shared, nil
+	}
+	return Already, nil
+}
+
+func (w *writer) unmark(f fact, rec *record) (Result, error) {
+	e, ok, err := w.event(f.event)
+	if err != nil || !ok {
+		return Absent, err
+	}
+	if err := checkBrand(f.event, e.brand, f.id, f.brand); err != nil {
+		return 0, err
+	}
+	k, pos := makeDayKey(e.number, f.day), f.mixed.Placement()
+	set, base, err := w.bit(k, pos)
+	if err != nil || !set {
+		return Absent, err
+	}
+	_, others, err := w.known(f.brand, f.mixed)
+	if err != nil || others {
+		return Shared, err
+	}
+	w.draft.setBit(k, pos>>w.set.chunkBits(), pos, false, base)
+	rec.add(opUnmark, k, f.brand, idEntry{mixed: f.mixed})
+	return Cleared, nil
+}
+
+// loadFrom is how many marks MarkMany collects before it commits them as a
+// load does, straight into the chunks. Fewer go through the journal, in
+// records of recordMarks.
+const (
+	loadFrom    = 1 << 17
+	recordMarks = 4096
+)
+
+// MarkMany records the marks of a sequence, in order, and returns when they are
+// on disk. It commits as it goes, 131,072 marks at a time, and what is left at
+// the end. The first mark that Mark would refuse ends it with an error that
+// tells the mark's index: all marks before that one are made, none after. When
+// ctx ends it returns at the next commit. The tally counts what is on disk.
+//
+// The sequence runs outside of any transaction, so it may read the store.
+func (db *DB) MarkMany(ctx context.Context, marks iter.Seq[Mark]) (Tally, error) {
+	l, err := db.Load(ctx)
+	if err != nil {
+		return Tally{}, err
+	}
+	l.batch, l.journal = loadFrom, true
+	i := 0
+	for m := range marks {
+		if err := l.Add(m.Event, m.ID, m.Day); err != nil {
+			err = fmt.Errorf("mark %d: %w", i, err)
+			t, closeErr := l.Close()
+			if closeErr != nil {
+				err = fmt.Errorf("%w; %w", err, closeErr)
+			}
+			return t, err
+		}
+		i++
+	}
+	return l.Close()
+}

@@ -1,0 +1,361 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+	_ "time/tzdata" // zones mean the same on machines without zone files
+
+	"cohort/placement"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Bounds of the options.
+const (
+	defaultLockTimeout = time.Second
+	defaultFoldMarks   = 1 << 18
+	maxFoldMarks       = 1 << 24
+	defaultFoldAge     = 5 * time.Minute
+
+	// allocSize is by how much the file grows. bbolt's default of 16 MiB would
+	// be the size of the smallest store.
+	allocSize = 1 << 20
+)
+
+// Open opens the store at path, or creates it (see Options.Create); nil options
+// are the defaults. The options are copied. The file is created whole, or not
+// at all, with mode 0600.
+//
+// After a store was not closed, Open first checks the file's structure, and
+// brings the journal back into memory: about a microsecond an operation.
+//
+// Errors: ErrInUse, ErrNotExist, ErrExist, ErrMismatch, ErrNewerFormat,
+// ErrCorrupt, or the system's.
+func Open(path string, opts *Options) (*DB, error) {
+	db, err := open(path, opts)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+func open(path string, opts *Options) (*DB, error) {
+	if err := placement.CheckFrozen(); err != nil {
+		return nil, err
+	}
+	o, err := withDefaults(opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := ensureFile(path, &o); err != nil {
+		return nil, err
+	}
+	db := &DB{opts: o, log: o.Logger, requests: make(chan *request, groupMax), wakeFold: make(chan struct{}, 1)}
+	if err := db.openFile(path); err != nil {
+		return nil, err
+	}
+	if err := db.load(path); err != nil {
+		return nil, errors.Join(err, boltError(db.bolt.Close()))
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	db.stop = stop
+	if !db.cfg.ReadOnly {
+		db.background.Add(2)
+		go db.commitLoop(ctx)
+		go db.foldLoop(ctx)
+	}
+	return db, nil
+}
+
+// withDefaults copies the options, checks them and fills in the defaults. What
+// is fixed at creation stays zero where it was not given.
+func withDefaults(opts *Options) (Options, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.IDs > placement.Number || o.WeekStart > Sunday || o.Create > CreateOnly {
+		return o, fmt.Errorf("options: no such id kind, week start or create mode: %d, %d, %d", o.IDs, o.WeekStart, o.Create)
+	}
+	if o.FoldMarks < 0 || o.FoldMarks > maxFoldMarks {
+		return o, fmt.Errorf("options: FoldMarks %d is outside 1 to %d", o.FoldMarks, maxFoldMarks)
+	}
+	if o.FoldMarks == 0 {
+		o.FoldMarks = defaultFoldMarks
+	}
+	if o.FoldAge == 0 {
+		o.FoldAge = defaultFoldAge
+	}
+	if o.LockTimeout == 0 {
+		o.LockTimeout = defaultLockTimeout
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+// ensureFile sees that there is a file to open, creating it where it should
+// be, and turns ReadOnly on where the file may not be written.
+func ensureFile(path string, o *Options) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if o.ReadOnly || o.Create == CreateNever {
+			return ErrNotExist
+		}
+		return create(path, *o)
+	case err != nil:
+		return err
+	case o.Create == CreateOnly:
+		return ErrExist
+	case !info.Mode().IsRegular():
+		return errors.New("not a regular file")
+	}
+	// Root may write anything; the mode bits still say what is meant.
+	if info.Mode().Perm()&0o222 == 0 || !writable(path) {
+		o.ReadOnly = true
+	}
+	return nil
+}
+
+func writable(path string) bool {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return !errors.Is(err, fs.ErrPermission) && !isReadOnlyFS(err)
+	}
+	return f.Close() == nil
+}
+
+// create writes an empty store beside the path and links it into place, so
+// that nobody ever opens a half-made one, and a file that another process put
+// there meanwhile is not overwritten.
+func create(path string, o Options) error {
+	set := settings{ids: o.IDs, weekStart: o.WeekStart, dropStrings: o.DropStrings, zone: o.TimeZone}
+	if set.ids == 0 {
+		set.ids = placement.Branded
+	}
+	if set.weekStart == 0 {
+		set.weekStart = Monday
+	}
+	if set.zone == "" {
+		set.zone = "UTC"
+	}
+	if set.dropStrings && set.ids != placement.String {
+		return fmt.Errorf("DropStrings is for stores of string ids, not of %s ids", set.ids)
+	}
+	if _, err := loadZone(set.zone); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".cohort-new-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	temp := filepath.Join(dir, "store")
+	if err := writeEmpty(temp, set); err != nil {
+		return fmt.Errorf("create: %w", err)
+	}
+	err = os.Link(temp, path)
+	switch {
+	case errors.Is(err, fs.ErrExist) && o.Create == CreateOnly:
+		return ErrExist
+	case errors.Is(err, fs.ErrExist):
+		return nil // someone was faster: open theirs
+	case err != nil:
+		// A file system without hard links.
+		if err := os.Rename(temp, path); err != nil {
+			return err
+		}
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// loadZone finds a zone by its IANA name. "Local" is refused: it would mean
+// something else on the next machine.
+func loadZone(name string) (*time.Location, error) {
+	if name == "Local" {
+		return nil, errors.New(`time zone "Local" depends on the machine; give an IANA name such as Europe/Berlin`)
+	}
+	if len(name) > math.MaxUint8 {
+		return nil, errors.New("the time zone's name is longer than 255 bytes")
+	}
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("time zone %q: %w", name, err)
+	}
+	return zone, nil
+}
+
+func writeEmpty(path string, set settings) error {
+	b, err := bolt.Open(path, 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		return boltError(err)
+	}
+	b.AllocSize = allocSize
+	err = b.Update(func(tx *bolt.Tx) error {
+		for _, name := range allBuckets {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(bucketMeta)
+		if err := meta.Put(keyFormat, sealFormat(formatVersion)); err != nil {
+			return err
+		}
+		return meta.Put(keyStore, set.seal())
+	})
+	return boltError(errors.Join(err, b.Close()))
+}
+
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// openFile checks the file and opens it in bbolt.
+func (db *DB) openFile(path string) error {
+	clean, err := checkHead(path)
+	if err != nil {
+		return err
+	}
+	timeout := max(db.opts.LockTimeout, 0) // bbolt: 0 waits without end
+	if !clean && !db.opts.ReadOnly {
+		// bbolt would look for free pages in a goroutine of its own, where a
+		// damaged page ends the process. So walk the file first, reading only.
+		b, err := openBolt(path, true, timeout)
+		if err != nil {
+			return err
+		}
+		err = checkPages(path, true)
+		if err := errors.Join(err, boltError(b.Close())); err != nil {
+			return err
+		}
+	}
+	b, err := openBolt(path, db.opts.ReadOnly, timeout)
+	if err != nil {
+		return err
+	}
+	// Under the lock now: what was checked before it may have changed.
+	if err := checkPages(path, !clean && db.opts.ReadOnly); err != nil {
+		return errors.Join(err, boltError(b.Close()))
+	}
+	b.AllocSize = allocSize
+	db.bolt = b
+	return nil
+}
+
+// openBolt opens the file in bbolt, which panics on some damage.
+func openBolt(path string, readOnly bool, timeout time.Duration) (*bolt.DB, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	var file *os.File
+	var b *bolt.DB
+	err = guard("file", func() (err error) {
+		b, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout:         timeout,
+			ReadOnly:        readOnly,
+			FreelistType:    bolt.FreelistMapType,
+			NoFreelistSync:  true,
+			InitialMmapSize: mapSize(info.Size()),
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+				file = f
+				return f, err
+			},
+		})
+		return boltError(err)
+	})
+	if errors.Is(err, ErrCorrupt) && file != nil {
+		_ = file.Close() // after a panic bbolt has left the file, and its lock, behind
+	}
+	return b, err
+}
+
+// load reads the settings, checks the options against them, and replays the
+// journal.
+func (db *DB) load(path string) error {
+	return guard("load", func() error {
+		tx, err := db.bolt.Begin(false)
+		if err != nil {
+			return boltError(err)
+		}
+		defer func() { _ = tx.Rollback() }() // a read transaction has nothing to lose
+		if db.set, err = readSettings(tx); err != nil {
+			return err
+		}
+		zone, err := loadZone(db.set.zone)
+		if err != nil {
+			return corruptf("%v", err)
+		}
+		if err := db.set.match(db.opts); err != nil {
+			return err
+		}
+		db.cfg = Config{
+			Path: path, IDs: db.set.ids, TimeZone: zone, WeekStart: db.set.weekStart,
+			DropStrings: db.set.dropStrings, FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
+		}
+		d := emptyView().draft(tx.ID())
+		r, err := newReader(db.set, tx, &d.view)
+		if err != nil {
+			return err
+		}
+		w := &writer{reader: r, draft: d}
+		if err := w.replay(); err != nil {
+			return err
+		}
+		if d.ops > 0 {
+			d.oldest = time.Now()
+			db.log.Info("journal replayed", "path", path, "operations", d.ops)
+		}
+		db.view.Store(d.finish())
+		return nil
+	})
+}
+
+func readSettings(tx *bolt.Tx) (settings, error) {
+	meta := tx.Bucket(bucketMeta)
+	if meta == nil {
+		return settings{}, errors.New("a bbolt file, but not a cohort store")
+	}
+	version, err := unsealFormat(meta.Get(keyFormat))
+	if err != nil {
+		return settings{}, err
+	}
+	if version > formatVersion {
+		return settings{}, fmt.Errorf("%w: format %d, this version reads up to %d", ErrNewerFormat, version, formatVersion)
+	}
+	return unsealSettings(meta.Get(keyStore))
+}
+
+// match checks what the options say of the store.
+func (s settings) match(o Options) error {
+	if o.IDs != 0 && o.IDs != s.ids {
+		return fmt.Errorf("%w: ids are %s, not %s", ErrMismatch, s.ids, o.IDs)
+	}
+	if o.TimeZone != "" && o.TimeZone != s.zone {
+		return fmt.Errorf("%w: time zone is %s, not %s", ErrMismatch, s.zone, o.TimeZone)
+	}
+	if o.WeekStart != 0 && o.WeekStart != s.weekStart {
+		return fmt.Errorf("%w: weeks start on %s, not %s", ErrMismatch, s.weekStart, o.WeekStart)
+	}
+	if o.DropStrings && !s.dropStrings {
+		return fmt.Errorf("%w: strings are kept", ErrMismatch)
+	}
+	return nil
+}

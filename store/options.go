@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"cohort/placement"
+)
+
+// WeekStart is the day a week begins on.
+type WeekStart uint8
+
+// The two week starts. A Sunday-start week keeps its ISO number and runs from
+// the Sunday before the ISO Monday.
+const (
+	Monday WeekStart = iota + 1
+	Sunday
+)
+
+// ParseWeekStart reads "monday" or "sunday".
+func ParseWeekStart(s string) (WeekStart, error) {
+	switch s {
+	case "monday":
+		return Monday, nil
+	case "sunday":
+		return Sunday, nil
+	}
+	return 0, fmt.Errorf("week start %q is neither monday nor sunday", s)
+}
+
+// String returns "monday" or "sunday".
+func (w WeekStart) String() string {
+	switch w {
+	case Monday:
+		return "monday"
+	case Sunday:
+		return "sunday"
+	}
+	return fmt.Sprintf("WeekStart(%d)", uint8(w))
+}
+
+// Options say how to open a store. The zero value, and nil, open or create a
+// store with the defaults.
+type Options struct {
+	// IDs, TimeZone, WeekStart and DropStrings are fixed when the store is
+	// created. On an existing store a zero field is not checked; any other
+	// value that differs from the store's is ErrMismatch.
+
+	// IDs is the kind of ids the store holds. Default placement.Branded.
+	IDs placement.Kind
+	// TimeZone is the IANA name of the zone whose civil dates are the store's
+	// days. Default "UTC".
+	TimeZone string
+	// WeekStart is the first day of a week. Default Monday.
+	WeekStart WeekStart
+	// DropStrings makes a store of string ids keep their hashes only: smaller,
+	// but members can no longer be listed. Default false.
+	DropStrings bool
+
+	// Create says what Open does about the file. Default CreateMissing.
+	Create CreateMode
+	// ReadOnly opens for reading; the file is never created or changed. A file
+	// without write permission is opened so in any case. Default false.
+	ReadOnly bool
+	// LockTimeout is how long Open waits for another process to close the
+	// store before it gives ErrInUse. Default 1 s; negative waits without end.
+	LockTimeout time.Duration
+	// FoldMarks is the number of unfolded operations that starts a fold.
+	// Range 1 to 1<<24, default 1<<18 (about 10 MB of memory).
+	FoldMarks int
+	// FoldAge is the age of the oldest unfolded operation that starts a fold.
+	// Default 5 minutes; negative folds by size only.
+	FoldAge time.Duration
+	// Now tells the time, for Today and for the check of future days. Default
+	// time.Now.
+	Now func() time.Time
+	// Logger receives what happens in the background. Default: nothing.
+	Logger *slog.Logger
+}
+
+// CreateMode says what Open does where the file is missing or present.
+type CreateMode uint8
+
+const (
+	// CreateMissing creates a store where there is none.
+	CreateMissing CreateMode = iota
+	// CreateNever gives ErrNotExist where there is none.
+	CreateNever
+	// CreateOnly gives ErrExist where the path is taken.
+	CreateOnly
+)
+
+// Config is what a store was created with, and how it was opened.
+type Config struct {
+	Path          string
+	IDs           placement.Kind
+	TimeZone      *time.Location
+	WeekStart     WeekStart
+	DropStrings   bool
+	FormatVersion int
+	ReadOnly      bool
+}

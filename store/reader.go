@@ -1,0 +1,125 @@
+package store
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"cohort/placement"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// reader answers about one transaction and the view that goes with it. The
+// committer and snapshots share it. It may be used by several goroutines,
+// unless its transaction is writable.
+type reader struct {
+	set  settings
+	tx   *bolt.Tx
+	view *view
+
+	events, days, totals, registry, brands, journal, folded *bolt.Bucket
+}
+
+// newReader opens the buckets. It fails where one is missing.
+func newReader(set settings, tx *bolt.Tx, v *view) (reader, error) {
+	r := reader{set: set, tx: tx, view: v}
+	for _, b := range []struct {
+		name []byte
+		to   **bolt.Bucket
+	}{
+		{bucketEvents, &r.events}, {bucketDays, &r.days}, {bucketTotals, &r.totals},
+		{bucketRegistry, &r.registry}, {bucketBrands, &r.brands},
+		{bucketJournal, &r.journal}, {bucketFolded, &r.folded},
+	} {
+		if *b.to = tx.Bucket(b.name); *b.to == nil {
+			return r, corruptf("bucket %q is missing", b.name)
+		}
+	}
+	return r, nil
+}
+
+// guard runs fn and turns what a damaged file makes bbolt and the memory map
+// do, panics and faults, into ErrCorrupt. Whatever touches the file runs in it.
+func guard(what string, fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = corruptf("%s: %v", what, p)
+		}
+	}()
+	if err := fn(); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// event returns the record of the named event; ok is false where it was never
+// written.
+func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
+	v := r.events.Get([]byte(name))
+	if v == nil {
+		return e, false, nil
+	}
+	e, err = unsealEvent([]byte(name), v)
+	return e, err == nil, err
+}
+
+// chunkBucket returns the bucket of a day's chunks, or nil.
+func (r *reader) chunkBucket(k dayKey) *bolt.Bucket { return r.days.Bucket(k.bytes()) }
+
+func (r *reader) brandBucket(b placement.Brand) *bolt.Bucket {
+	return r.registry.Bucket(brandBucketKey(b))
+}
+
+// total returns the folded cardinality of a day, and the bytes of its chunks.
+func (r *reader) total(k dayKey) (pair, error) {
+	v := r.totals.Get(k.bytes())
+	if v == nil {
+		return pair{}, nil
+	}
+	return openTotal(k, v)
+}
+
+func openTotal(k dayKey, v []byte) (pair, error) {
+	t, ok := unsealPair(tagTotal, k.bytes(), v)
+	if !ok {
+		return pair{}, corruptf("the total of %s: checksum does not hold", k.day())
+	}
+	return t, nil
+}
+
+// cardinality returns the exact number of bits of a day, with those in the
+// journal. Cost: one lookup.
+func (r *reader) cardinality(k dayKey) (uint64, error) {
+	t, err := r.total(k)
+	if err != nil {
+		return 0, err
+	}
+	if d, ok := r.view.days.Get(k); ok {
+		return uint64(int64(t.first) + d.delta), nil
+	}
+	return t.first, nil
+}
+
+// bit returns whether a bit is set, and whether it is set in its chunk.
+func (r *reader) bit(k dayKey, pos uint32) (set, base bool, err error) {
+	number := pos >> r.set.chunkBits()
+	ops := r.view.opsOf(k, number)
+	if i, ok := findOp(ops, pos); ok {
+		return ops[i].set, ops[i].base, nil
+	}
+	bucket := r.chunkBucket(k)
+	if bucket == nil {
+		return false, false, nil
+	}
+	v := bucket.Get(chunkKey(number))
+	if v == nil {
+		return false, false, nil
+	}
+	c, err := openChunk(k, number, r.set.chunkBits(), v)
+	if err != nil {
+		return false, false, fmt.Errorf("%s: %w", k.day(), err)
+	}
+	base, err = c.contains(pos)
+	return base, base, err
+}

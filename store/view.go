@@ -1,0 +1,307 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+	"unsafe"
+
+	"cohort/placement"
+
+	"github.com/tidwall/btree"
+)
+
+// A view is what the journal holds beyond the chunks: for each (event, day)
+// the bits set and cleared, and for each brand the ids registered, since they
+// were last folded. It belongs to one committed transaction and never changes;
+// the next commit makes a new view that shares what it did not touch.
+type view struct {
+	txid int    // the bbolt transaction that this view goes with
+	seq  uint64 // last journal record
+	ops  int    // operations and ids held
+	// records is how many the journal has. They outlive the operations for the
+	// time between their last fold and the trimming of the journal.
+	records int
+	oldest  time.Time // when the oldest operation came; zero without any
+	days    *btree.Map[dayKey, *dayOps]
+	ids     *btree.Map[uint32, *brandOps] // by brandKey
+}
+
+// dayOps are the unfolded operations of one (event, day), by chunk.
+type dayOps struct {
+	owner  int         // txid of the draft that may still change it
+	chunks []*chunkOps // ascending by number
+	delta  int64       // what they add to the day's cardinality
+}
+
+// chunkOps are the unfolded operations of one chunk, ascending by position,
+// one a position: its state now.
+type chunkOps struct {
+	owner  int // txid of the draft that may still change it
+	number uint32
+	ops    []op
+}
+
+// op is the state of one bit: what it is now, and what it is in the chunk.
+type op struct {
+	pos       uint32
+	set, base bool
+}
+
+// brandOps are the ids of one brand not yet in the registry, by chunk.
+type brandOps struct {
+	owner  int // txid of the draft that may still change it
+	chunks []*idChunk
+	counts pair // ids and placements that they add
+}
+
+type idChunk struct {
+	owner  int // txid of the draft that may still change it
+	number uint32
+	ids    []idEntry // ascending by placement, then residue
+}
+
+// idEntry is one registered id. Its string is kept in stores of string ids
+// only.
+type idEntry struct {
+	mixed placement.Mixed
+	id    string
+}
+
+func (a idEntry) compare(b idEntry) int { return compareMixed(a.mixed, b.mixed) }
+
+// compareMixed orders by all 64 bits, the placement above the residue.
+func compareMixed(a, b placement.Mixed) int {
+	return cmp.Compare(sortKey(a), sortKey(b))
+}
+
+// sortKey turns the halves of a mixed value, so that numbers sort by placement.
+func sortKey(m placement.Mixed) uint64 { return uint64(m)<<32 | uint64(m)>>32 }
+
+func mixedOf(sortKey uint64) placement.Mixed { return placement.Mixed(sortKey<<32 | sortKey>>32) }
+
+func brandKey(b placement.Brand) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
+
+func brandOf(k uint32) placement.Brand {
+	return placement.Brand{byte(k >> 16), byte(k >> 8), byte(k)}
+}
+
+func emptyView() *view {
+	return &view{days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
+}
+
+// opsOf returns the unfolded operations of a chunk, or nil.
+func (v *view) opsOf(k dayKey, number uint32) []op {
+	d, ok := v.days.Get(k)
+	if !ok {
+		return nil
+	}
+	if i, ok := findChunk(d.chunks, number); ok {
+		return d.chunks[i].ops
+	}
+	return nil
+}
+
+// idsOf returns the unfolded ids of a registry chunk, or nil.
+func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
+	o, ok := v.ids.Get(brandKey(b))
+	if !ok {
+		return nil
+	}
+	if i, ok := findIDs(o.chunks, number); ok {
+		return o.chunks[i].ids
+	}
+	return nil
+}
+
+func findChunk(chunks []*chunkOps, number uint32) (int, bool) {
+	return slices.BinarySearchFunc(chunks, number, func(c *chunkOps, n uint32) int { return cmp.Compare(c.number, n) })
+}
+
+func findIDs(chunks []*idChunk, number uint32) (int, bool) {
+	return slices.BinarySearchFunc(chunks, number, func(c *idChunk, n uint32) int { return cmp.Compare(c.number, n) })
+}
+
+func findOp(ops []op, pos uint32) (int, bool) {
+	return slices.BinarySearchFunc(ops, pos, func(o op, p uint32) int { return cmp.Compare(o.pos, p) })
+}
+
+// heapBytes estimates the memory the operations take.
+func (v *view) heapBytes() uint64 {
+	var n uint64
+	v.days.Scan(func(_ dayKey, d *dayOps) bool {
+		for _, c := range d.chunks {
+			n += uint64(cap(c.ops))*uint64(unsafe.Sizeof(op{})) + uint64(unsafe.Sizeof(*c))
+		}
+		return true
+	})
+	v.ids.Scan(func(_ uint32, o *brandOps) bool {
+		for _, c := range o.chunks {
+			n += uint64(cap(c.ids))*uint64(unsafe.Sizeof(idEntry{})) + uint64(unsafe.Sizeof(*c))
+			for _, e := range c.ids {
+				n += uint64(len(e.id))
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// A draft is the next view while its transaction is being written. What it
+// touches it copies once, and then changes in place.
+type draft struct {
+	view
+}
+
+func (v *view) draft(txid int) *draft {
+	d := &draft{view: *v}
+	d.txid = txid
+	d.days = v.days.Copy()
+	d.ids = v.ids.Copy()
+	return d
+}
+
+// finish returns the view, which must not be changed any more.
+func (d *draft) finish() *view {
+	if d.ops == 0 {
+		d.oldest = time.Time{}
+	}
+	return &d.view
+}
+
+// day returns the operations of a day, ready to be changed.
+func (d *draft) day(k dayKey) *dayOps {
+	o, ok := d.days.Get(k)
+	if !ok {
+		o = &dayOps{owner: d.txid}
+	} else if o.owner != d.txid {
+		o = &dayOps{owner: d.txid, chunks: slices.Clone(o.chunks), delta: o.delta}
+	} else {
+		return o
+	}
+	d.days.Set(k, o)
+	return o
+}
+
+// setBit records the state of one bit, given its state in the chunk.
+func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
+	day := d.day(k)
+	i, ok := findChunk(day.chunks, number)
+	if !ok {
+		day.chunks = slices.Insert(day.chunks, i, &chunkOps{owner: d.txid, number: number})
+	} else if day.chunks[i].owner != d.txid {
+		c := day.chunks[i]
+		// Room for some more, so that the inserts of one commit do not each
+		// grow the slice.
+		ops := append(make([]op, 0, len(c.ops)+len(c.ops)/8+4), c.ops...)
+		day.chunks[i] = &chunkOps{owner: d.txid, number: number, ops: ops}
+	}
+	c := day.chunks[i]
+	j, ok := findOp(c.ops, pos)
+	if ok {
+		if c.ops[j].set != set {
+			day.delta += sign(set)
+			c.ops[j].set = set
+		}
+		return
+	}
+	c.ops = slices.Insert(c.ops, j, op{pos, set, base})
+	d.ops++
+	if set != base {
+		day.delta += sign(set)
+	}
+}
+
+func sign(set bool) int64 {
+	if set {
+		return 1
+	}
+	return -1
+}
+
+// dropChunk forgets the operations of a chunk, which the transaction wrote.
+func (d *draft) dropChunk(k dayKey, number uint32) {
+	if _, ok := d.days.Get(k); !ok {
+		return
+	}
+	day := d.day(k)
+	i, ok := findChunk(day.chunks, number)
+	if !ok {
+		return
+	}
+	for _, o := range day.chunks[i].ops {
+		if o.set != o.base {
+			day.delta -= sign(o.set)
+		}
+	}
+	d.ops -= len(day.chunks[i].ops)
+	day.chunks = slices.Delete(day.chunks, i, i+1)
+	if len(day.chunks) == 0 {
+		d.days.Delete(k)
+	}
+}
+
+// dropDay forgets the operations of a day.
+func (d *draft) dropDay(k dayKey) {
+	if o, ok := d.days.Delete(k); ok {
+		for _, c := range o.chunks {
+			d.ops -= len(c.ops)
+		}
+	}
+}
+
+// brand returns the unfolded ids of a brand, ready to be changed.
+func (d *draft) brand(b placement.Brand) *brandOps {
+	o, ok := d.ids.Get(brandKey(b))
+	if !ok {
+		o = &brandOps{owner: d.txid}
+	} else if o.owner != d.txid {
+		o = &brandOps{owner: d.txid, chunks: slices.Clone(o.chunks), counts: o.counts}
+	} else {
+		return o
+	}
+	d.ids.Set(brandKey(b), o)
+	return o
+}
+
+// addID registers an id that is not known. Its placement is fresh where no
+// other id is known there.
+func (d *draft) addID(b placement.Brand, number uint32, e idEntry, fresh bool) {
+	o := d.brand(b)
+	o.counts.first++
+	if fresh {
+		o.counts.second++
+	}
+	i, ok := findIDs(o.chunks, number)
+	if !ok {
+		o.chunks = slices.Insert(o.chunks, i, &idChunk{owner: d.txid, number: number})
+	} else if o.chunks[i].owner != d.txid {
+		c := o.chunks[i]
+		ids := append(make([]idEntry, 0, len(c.ids)+len(c.ids)/8+4), c.ids...)
+		o.chunks[i] = &idChunk{owner: d.txid, number: number, ids: ids}
+	}
+	c := o.chunks[i]
+	j, _ := slices.BinarySearchFunc(c.ids, e, idEntry.compare)
+	c.ids = slices.Insert(c.ids, j, e)
+	d.ops++
+}
+
+// dropIDs forgets the unfolded ids of a registry chunk, which the transaction
+// wrote, among them so many on fresh placements.
+func (d *draft) dropIDs(b placement.Brand, number uint32, fresh uint64) {
+	if _, ok := d.ids.Get(brandKey(b)); !ok {
+		return
+	}
+	o := d.brand(b)
+	i, ok := findIDs(o.chunks, number)
+	if !ok {
+		return
+	}
+	d.ops -= len(o.chunks[i].ids)
+	o.counts.first -= uint64(len(o.chunks[i].ids))
+	o.counts.second -= fresh
+	o.chunks = slices.Delete(o.chunks, i, i+1)
+	if len(o.chunks) == 0 {
+		d.ids.Delete(brandKey(b))
+	}
+}

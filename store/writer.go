@@ -1,0 +1,225 @@
+package store
+
+import (
+	"fmt"
+
+	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	bolt "go.etcd.io/bbolt"
+)
+
+// writer is a reader of a write transaction whose view is the draft of the
+// next one.
+type writer struct {
+	reader
+	draft *draft
+}
+
+// update runs fn in a write transaction and commits it, unless fn says that
+// there is nothing to commit. On success the draft becomes the store's view.
+// On failure nothing has changed. It holds bbolt's writer lock throughout.
+func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) error {
+	if db.cfg.ReadOnly {
+		return fmt.Errorf("%s: %s: %w", what, db.cfg.Path, ErrReadOnly)
+	}
+	return guard(what, func() error {
+		if err := db.failure(); err != nil {
+			return err
+		}
+		tx, err := db.bolt.Begin(true)
+		if err != nil {
+			return boltError(err)
+		}
+		committed := false
+		defer func() {
+			if !committed {
+				db.rollback(tx)
+			}
+		}()
+		w, err := db.newWriter(tx)
+		if err != nil {
+			return err
+		}
+		commit, err := fn(w)
+		if err != nil || !commit {
+			return err
+		}
+		if err := tx.Commit(); err != nil {
+			return db.commitFailed(err)
+		}
+		committed = true
+		db.dirty.Store(true)
+		db.view.Store(w.draft.finish())
+		return nil
+	})
+}
+
+func (db *DB) newWriter(tx *bolt.Tx) (*writer, error) {
+	d := db.view.Load().draft(tx.ID())
+	r, err := newReader(db.set, tx, &d.view)
+	if err != nil {
+		return nil, err
+	}
+	r.journal.FillPercent = 1 // it only grows at its end
+	return &writer{reader: r, draft: d}, nil
+}
+
+// rollback gives a transaction up. A damaged file can make even that panic, or
+// a commit that failed has done it already.
+func (db *DB) rollback(tx *bolt.Tx) {
+	defer func() {
+		if p := recover(); p != nil {
+			db.fail(corruptf("rollback: %v", p))
+		}
+	}()
+	_ = tx.Rollback() // the only error: it is closed already
+}
+
+// commitFailed tells whether the file still stands at the last commit. Where
+// only the sync of the new head failed, it cannot be known whether the commit
+// will survive: the store refuses everything from then on.
+func (db *DB) commitFailed(cause error) error {
+	cause = fmt.Errorf("commit: %w; what was committed before is intact", cause)
+	tx, err := db.bolt.Begin(false)
+	if err != nil {
+		db.fail(cause)
+		return cause
+	}
+	at := tx.ID()
+	if err := tx.Rollback(); err != nil || at != db.view.Load().txid {
+		cause = fmt.Errorf("%w; close the store and open it again", cause)
+		db.fail(cause)
+	}
+	return cause
+}
+
+// bindEvent returns the event's record, creating it for the brand where it was
+// never written. It refuses another brand than the event's.
+func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, error) {
+	e, ok, err := w.event(name)
+	if err != nil {
+		return e, err
+	}
+	if ok {
+		return e, checkBrand(name, e.brand, id, b)
+	}
+	number, err := w.events.NextSequence()
+	if err != nil || number > 1<<32-1 {
+		return e, fmt.Errorf("event %q: no event number left: %w", name, err)
+	}
+	e = eventRecord{uint32(number), b}
+	if err := w.events.Put([]byte(name), e.seal([]byte(name))); err != nil {
+		return e, fmt.Errorf("event %q: %w", name, err)
+	}
+	return e, nil
+}
+
+func checkBrand(event string, of placement.Brand, id string, b placement.Brand) error {
+	if of != b {
+		return &BrandError{Event: event, EventBrand: of, ID: id, OffendBrand: b}
+	}
+	return nil
+}
+
+// register makes the id known where it is not, and reports whether another id
+// is known at its placement, and whether it was new.
+func (w *writer) register(b placement.Brand, m placement.Mixed, id string) (others, added bool, err error) {
+	self, others, err := w.known(b, m)
+	if err != nil || self {
+		return others, false, err
+	}
+	if !w.set.keepStrings() {
+		id = ""
+	}
+	w.draft.addID(b, m.Placement()>>w.set.registryBits(), idEntry{m, id}, !others)
+	return others, true, nil
+}
+
+// dayTotal collects what writing a day's chunks changes in its total.
+type dayTotal struct{ cardinality, bytes int64 }
+
+// writeChunk merges positions, ascending, and what the journal holds for the
+// chunk into it, and adds to the day's total. It returns the bytes written and
+// how many of the positions were not set before.
+func (w *writer) writeChunk(bucket *bolt.Bucket, k dayKey, number uint32, add []uint32, total *dayTotal) (written, added int, err error) {
+	bits := w.set.chunkBits()
+	old := bucket.Get(chunkKey(number))
+	b := roaring.New()
+	if old != nil {
+		c, err := openChunk(k, number, bits, old)
+		if err != nil {
+			return 0, 0, err
+		}
+		if b, err = c.bitmap(); err != nil {
+			return 0, 0, err
+		}
+	}
+	before := b.GetCardinality()
+	applyOps(b, w.view.opsOf(k, number))
+	unfolded := b.GetCardinality()
+	b.AddMany(add)
+	after := b.GetCardinality()
+	value, err := sealChunk(k, number, bits, b)
+	if err != nil {
+		return 0, 0, err
+	}
+	if value == nil {
+		err = bucket.Delete(chunkKey(number))
+	} else {
+		err = bucket.Put(chunkKey(number), value)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("chunk %d: %w", number, err)
+	}
+	total.cardinality += int64(after) - int64(before)
+	total.bytes += int64(len(value)) - int64(len(old))
+	w.draft.dropChunk(k, number)
+	return len(value), int(after - unfolded), nil
+}
+
+// applyOps sets and clears bits.
+func applyOps(b *roaring.Bitmap, ops []op) {
+	for _, o := range ops {
+		if o.set {
+			b.Add(o.pos)
+		} else {
+			b.Remove(o.pos)
+		}
+	}
+}
+
+// addTotal changes the total of a day, and drops a day without bits.
+func (w *writer) addTotal(k dayKey, t dayTotal) error {
+	have, err := w.total(k)
+	if err != nil {
+		return err
+	}
+	sum := pair{uint64(int64(have.first) + t.cardinality), uint64(int64(have.second) + t.bytes)}
+	key := k.bytes()
+	if sum.first == 0 {
+		if err := w.totals.Delete(key); err != nil {
+			return fmt.Errorf("total of %s: %w", k.day(), err)
+		}
+		if w.days.Bucket(key) == nil {
+			return nil
+		}
+		if err := w.days.DeleteBucket(key); err != nil {
+			return fmt.Errorf("chunks of %s: %w", k.day(), err)
+		}
+		return nil
+	}
+	if err := w.totals.Put(key, sum.seal(tagTotal, key)); err != nil {
+		return fmt.Errorf("total of %s: %w", k.day(), err)
+	}
+	return nil
+}
+
+// markFolded records that the chunks of a day hold all that the journal has on
+// it, so that a replay passes over it.
+func (w *writer) markFolded(k dayKey) error {
+	if err := w.folded.Put(k.bytes(), sealFolded(k.bytes(), w.view.seq)); err != nil {
+		return fmt.Errorf("fold mark of %s: %w", k.day(), err)
+	}
+	return nil
+}
