@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // batch writes the rows of a load in one transaction. Results must be those of
@@ -91,11 +93,42 @@ func (b *batch) register() error {
 }
 
 func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
+	ids := b.distinct(days)
+	b.crowded[brand] = make(map[uint32]*crowd)
+	bits := b.w.set.registryBits()
+	for len(ids) > 0 {
+		number := ids[0].mixed.Placement() >> bits
+		end, _ := slices.BinarySearchFunc(ids, number, func(e idEntry, n uint32) int {
+			if e.mixed.Placement()>>bits <= n {
+				return -1
+			}
+			return 1
+		})
+		if err := b.registerChunk(brand, number, ids[:end]); err != nil {
+			return err
+		}
+		ids = ids[end:]
+	}
+	return nil
+}
+
+// distinct returns the ids of the rows, ascending, each once.
+func (b *batch) distinct(days []*loadDay) []idEntry {
 	n := 0
 	for _, d := range days {
 		n += len(d.mixed)
 	}
-	keys := make([]uint64, 0, n)
+	if b.w.set.keepStrings() {
+		ids := make([]idEntry, 0, n)
+		for _, d := range days {
+			for i, m := range d.mixed {
+				ids = append(ids, idEntry{m, d.ids[i]})
+			}
+		}
+		slices.SortFunc(ids, idEntry.compare)
+		return slices.CompactFunc(ids, func(x, y idEntry) bool { return x.mixed == y.mixed })
+	}
+	keys := make([]uint64, 0, n) // numbers sort faster than entries
 	for _, d := range days {
 		for _, m := range d.mixed {
 			keys = append(keys, sortKey(m))
@@ -103,79 +136,86 @@ func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 	}
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
-	strings := b.newStrings(days)
-	b.crowded[brand] = make(map[uint32]*crowd)
-	bits := b.w.set.registryBits()
-	for len(keys) > 0 {
-		number := uint32(keys[0]>>32) >> bits
-		end, _ := slices.BinarySearch(keys, (uint64(number)+1)<<bits<<32)
-		if end == 0 || number == 1<<(32-bits)-1 {
-			end = len(keys)
-		}
-		if err := b.registerChunk(brand, number, keys[:end], strings); err != nil {
-			return err
-		}
-		keys = keys[end:]
+	ids := make([]idEntry, len(keys))
+	for i, k := range keys {
+		ids[i].mixed = mixedOf(k)
 	}
-	return nil
-}
-
-// newStrings returns the string of every id in the batch, in stores that keep
-// them.
-func (b *batch) newStrings(days []*loadDay) map[placement.Mixed]string {
-	if !b.w.set.keepStrings() {
-		return nil
-	}
-	strings := make(map[placement.Mixed]string)
-	for _, d := range days {
-		for i, m := range d.mixed {
-			strings[m] = d.ids[i]
-		}
-	}
-	return strings
+	return ids
 }
 
 // registerChunk adds to one registry chunk those of the ids, ascending, that
 // are not known, and notes where ids are crowded.
-func (b *batch) registerChunk(brand placement.Brand, number uint32, keys []uint64, strings map[placement.Mixed]string) error {
-	known, err := b.w.idsIn(brand, number)
-	if err != nil {
-		return err
+func (b *batch) registerChunk(brand placement.Brand, number uint32, ids []idEntry) error {
+	if b.w.set.ids == placement.Number {
+		return b.registerNumbers(brand, number, ids)
 	}
-	var add []idEntry
-	i := 0
-	for _, k := range keys {
-		m := mixedOf(k)
-		for i < len(known) && sortKey(known[i].mixed) < k {
-			i++
-		}
-		if i == len(known) || known[i].mixed != m {
-			add = append(add, idEntry{m, strings[m]})
+	var folded idsValue
+	if value := b.w.idsValue(brand, number); value != nil {
+		var err error
+		if folded, err = b.w.openIDs(brand, number, value); err != nil {
+			return err
 		}
 	}
-	if b.w.set.ids != placement.Number {
-		b.noteCrowds(brand, known, add)
+	pending := b.w.view.idsOf(brand, number)
+	add := make([]idEntry, 0, len(ids))
+	at := 0
+	for len(ids) > 0 {
+		p := ids[0].mixed.Placement()
+		n := 1
+		for n < len(ids) && ids[n].mixed.Placement() == p {
+			n++
+		}
+		at = folded.lowerBound(firstAt(p), at)
+		i, _ := slices.BinarySearchFunc(pending, firstEntry(p), idEntry.compare)
+		here := knownAt(folded, at, pending[i:], p)
+		first := len(add)
+		for _, e := range ids[:n] {
+			if !slices.Contains(here, e.mixed) {
+				add = append(add, e)
+			}
+		}
+		if len(here)+len(add)-first > 1 {
+			b.crowded[brand][p] = &crowd{known: here}
+		}
+		ids = ids[n:]
 	}
-	_, err = b.w.writeIDs(brand, number, add)
+	_, err := b.w.writeIDs(brand, number, add)
 	return err
 }
 
-// noteCrowds finds the placements at which known and added ids together are
-// more than one. Both are ascending.
-func (b *batch) noteCrowds(brand placement.Brand, known, add []idEntry) {
-	all := mergeIDs(known, add)
-	for i := 1; i < len(all); i++ {
-		p := all[i].mixed.Placement()
-		if all[i-1].mixed.Placement() != p || b.crowded[brand][p] != nil {
-			continue
-		}
-		c := &crowd{}
-		j, _ := slices.BinarySearchFunc(known, idEntry{mixed: placement.Join(p, 0)}, idEntry.compare)
-		for ; j < len(known) && known[j].mixed.Placement() == p; j++ {
-			c.known = append(c.known, known[j].mixed)
-		}
-		b.crowded[brand][p] = c
+// knownAt lists the ids known at a placement, given where it would be found. It
+// returns nil, without allocating, where there are none.
+func knownAt(folded idsValue, at int, pending []idEntry, p uint32) []placement.Mixed {
+	var known []placement.Mixed
+	for i := range folded.count(at, p) {
+		known = append(known, folded.mixed(at+i))
 	}
+	for i := 0; i < len(pending) && pending[i].mixed.Placement() == p; i++ {
+		known = append(known, pending[i].mixed)
+	}
+	return known
+}
+
+// registerNumbers is registerChunk of a store of numbers: no two share a
+// placement.
+func (b *batch) registerNumbers(brand placement.Brand, number uint32, ids []idEntry) error {
+	pending := b.w.view.idsOf(brand, number)
+	known := roaring.New()
+	if value := b.w.idsValue(brand, number); value != nil {
+		c, err := b.w.openIDSet(brand, number, value)
+		if err != nil {
+			return err
+		}
+		if known, err = c.bitmap(); err != nil {
+			return err
+		}
+	}
+	for _, e := range pending {
+		known.Add(e.mixed.Placement())
+	}
+	add := slices.DeleteFunc(ids, func(e idEntry) bool { return known.Contains(e.mixed.Placement()) })
+	_, err := b.w.writeIDs(brand, number, add)
+	return err
 }
 
 // countShared walks the rows at crowded placements in order and returns how

@@ -38,22 +38,28 @@ type chunk struct {
 	data []byte
 }
 
-// openChunk checks and opens a sealed chunk.
-func openChunk(k dayKey, number uint32, bits uint, value []byte) (chunk, error) {
-	return openChunkSealed(tagChunk, chunkSealKey(k, number), number, bits, value)
+// openChunk checks and opens a chunk of a day.
+func (r *reader) openChunk(k dayKey, number uint32, value []byte) (chunk, error) {
+	return r.openSealed(tagChunk, chunkSealKey(k, number), number, r.set.chunkBits(), value)
 }
 
-func openChunkSealed(t tag, sealKey []byte, number uint32, bits uint, value []byte) (chunk, error) {
-	p, ok := unseal(t, sealKey, value)
+// openSealed checks and opens a chunk, of a day or of a registry of numbers.
+func (r *reader) openSealed(t tag, sealKey []byte, number uint32, bits uint, value []byte) (chunk, error) {
+	p, ok := r.unseal(t, sealKey, value)
 	if !ok {
 		return chunk{}, corruptf("chunk %d: checksum does not hold", number)
 	}
+	return parseChunk(number<<bits, p)
+}
+
+// parseChunk opens the payload of a chunk whose first position is base.
+func parseChunk(base uint32, p []byte) (chunk, error) {
 	if len(p) < chunkHeader || (p[0] != chunkList && p[0] != chunkRoaring) {
-		return chunk{}, corruptf("chunk %d: not a kind of chunk", number)
+		return chunk{}, corruptf("chunk at %d: not a kind of chunk", base)
 	}
-	c := chunk{kind: p[0], card: binary.LittleEndian.Uint32(p[1:]), base: number << bits, data: p[chunkHeader:]}
+	c := chunk{kind: p[0], card: binary.LittleEndian.Uint32(p[1:]), base: base, data: p[chunkHeader:]}
 	if c.kind == chunkList && (c.card > listMax || int(c.card) > len(c.data)) {
-		return chunk{}, corruptf("chunk %d: a list of %d positions in %d bytes", number, c.card, len(c.data))
+		return chunk{}, corruptf("chunk at %d: a list of %d positions in %d bytes", base, c.card, len(c.data))
 	}
 	return c, nil
 }

@@ -180,7 +180,7 @@ func (l *Loader) commit() error {
 	}
 	defer l.db.leave()
 	var err error
-	if l.journal && l.rows < loadFrom/4 {
+	if l.journal && l.rows < journalMax {
 		err = l.commitJournal()
 	} else {
 		err = l.commitChunks()

@@ -225,16 +225,18 @@ func (w *writer) unmark(f fact, rec *record) (Result, error) {
 	return Cleared, nil
 }
 
-// loadFrom is how many marks MarkMany collects before it commits them as a
-// load does, straight into the chunks. Fewer go through the journal, in
+// loadMarks is how many marks MarkMany collects before it commits them as a load
+// does, straight into the chunks. A rest of less than journalMax, where writing
+// every chunk of a day costs more than it saves, goes through the journal in
 // records of recordMarks.
 const (
-	loadFrom    = 1 << 17
+	loadMarks   = 1 << 18
+	journalMax  = 1 << 15
 	recordMarks = 4096
 )
 
 // MarkMany records the marks of a sequence, in order, and returns when they are
-// on disk. It commits as it goes, 131,072 marks at a time, and what is left at
+// on disk. It commits as it goes, 262,144 marks at a time, and what is left at
 // the end. The first mark that Mark would refuse ends it with an error that
 // tells the mark's index: all marks before that one are made, none after. When
 // ctx ends it returns at the next commit. The tally counts what is on disk.
@@ -245,7 +247,7 @@ func (db *DB) MarkMany(ctx context.Context, marks iter.Seq[Mark]) (Tally, error)
 	if err != nil {
 		return Tally{}, err
 	}
-	l.batch, l.journal = loadFrom, true
+	l.batch, l.journal = loadMarks, true
 	i := 0
 	for m := range marks {
 		if err := l.Add(m.Event, m.ID, m.Day); err != nil {

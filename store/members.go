@@ -218,7 +218,7 @@ func (s *Snapshot) Known(id string) (known bool, sharing []string, err error) {
 		if err != nil {
 			return err
 		}
-		i, _ := slices.BinarySearchFunc(ids, idEntry{mixed: placement.Join(mixed.Placement(), 0)}, idEntry.compare)
+		i, _ := slices.BinarySearchFunc(ids, firstEntry(mixed.Placement()), idEntry.compare)
 		for ; i < len(ids) && ids[i].mixed.Placement() == mixed.Placement(); i++ {
 			if ids[i].mixed == mixed {
 				known = true

@@ -37,29 +37,39 @@ type idsValue struct {
 	strings  []byte
 }
 
-func openIDs(b placement.Brand, number uint32, value []byte) (idsValue, error) {
-	p, ok := unseal(tagIDs, idsSealKey(b, number), value)
+// openIDs checks and opens a registry chunk.
+func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsValue, error) {
+	p, ok := r.unseal(tagIDs, idsSealKey(b, number), value)
 	if !ok {
 		return idsValue{}, corruptf("registry chunk %d of brand %q: checksum does not hold", number, b)
 	}
-	damaged := corruptf("registry chunk %d of brand %q: lengths do not hold together", number, b)
-	if len(p) < 5 {
-		return idsValue{}, damaged
-	}
-	n := int(binary.LittleEndian.Uint32(p[1:]))
-	v := idsValue{n: n, base: number << registryChunkBits}
-	rest := p[5:]
-	if n > len(rest)/7 {
-		return idsValue{}, damaged
-	}
-	v.offsets, v.residues, rest = rest[:3*n], rest[3*n:7*n], rest[7*n:]
-	if p[0] == idsStrings {
-		if n > len(rest)/4 {
-			return idsValue{}, damaged
-		}
-		v.ends, v.strings = rest[:4*n], rest[4*n:]
+	v, ok := parseIDs(number<<registryChunkBits, p)
+	if !ok {
+		return v, corruptf("registry chunk %d of brand %q: lengths do not hold together", number, b)
 	}
 	return v, nil
+}
+
+// parseIDs opens the payload of a registry chunk whose first placement is base.
+func parseIDs(base uint32, p []byte) (v idsValue, ok bool) {
+	if len(p) < 5 || (p[0] != idsMixed && p[0] != idsStrings) {
+		return v, false
+	}
+	n := int(binary.LittleEndian.Uint32(p[1:]))
+	rest := p[5:]
+	if n > len(rest)/7 {
+		return v, false
+	}
+	v = idsValue{n: n, base: base, offsets: rest[:3*n], residues: rest[3*n : 7*n]}
+	rest = rest[7*n:]
+	if p[0] == idsMixed {
+		return v, len(rest) == 0
+	}
+	if n > len(rest)/4 {
+		return v, false
+	}
+	v.ends, v.strings = rest[:4*n], rest[4*n:]
+	return v, true
 }
 
 func (v idsValue) mixed(i int) placement.Mixed {
@@ -83,9 +93,124 @@ func (v idsValue) id(i int) (string, error) {
 	return string(v.strings[start:end]), nil
 }
 
-// search returns the first entry at or above the placement.
-func (v idsValue) search(at uint32) int {
-	return sort.Search(v.n, func(i int) bool { return v.mixed(i).Placement() >= at })
+// lowerBound returns the first entry at or above the sort key, looking from an
+// entry known to be at or below it: close ones are found quickly.
+func (v idsValue) lowerBound(key uint64, from int) int {
+	step, low := 1, from
+	for low+step <= v.n && sortKey(v.mixed(low+step-1)) < key {
+		low += step
+		step *= 2
+	}
+	return low + sort.Search(min(step, v.n-low), func(i int) bool { return sortKey(v.mixed(low+i)) >= key })
+}
+
+// find is lowerBound for a placement anywhere in the chunk. Placements are
+// uniform, so it starts where the placement would stand if they were even: a
+// few steps instead of a dozen.
+func (v idsValue) find(at uint32) int {
+	key := firstAt(at)
+	guess := int(uint64(at-v.base) * uint64(v.n) >> registryChunkBits)
+	for step := 8; guess > 0 && sortKey(v.mixed(guess-1)) >= key; step *= 2 {
+		guess = max(guess-step, 0)
+	}
+	return v.lowerBound(key, guess)
+}
+
+// count returns how many entries stand at a placement, the first at index i.
+func (v idsValue) count(i int, at uint32) int {
+	n := 0
+	for i+n < v.n && v.mixed(i+n).Placement() == at {
+		n++
+	}
+	return n
+}
+
+// insert returns a sealed chunk with the entries, ascending and not in it yet,
+// added. It copies what lies between them as it stands.
+func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, keepStrings bool) ([]byte, error) {
+	if v.n == 0 {
+		return sealIDs(b, number, add, keepStrings), nil
+	}
+	n := v.n + len(add)
+	kind, stringBytes := byte(idsMixed), 0
+	if keepStrings {
+		kind, stringBytes = idsStrings, 4*n+len(v.strings)
+		for _, e := range add {
+			stringBytes += len(e.id)
+		}
+	}
+	out := make([]byte, sealSize, sealSize+5+7*n+stringBytes)
+	out = binary.LittleEndian.AppendUint32(append(out, kind), uint32(n))
+	points := make([]int, len(add)+1)
+	for i, e := range add {
+		points[i] = v.lowerBound(sortKey(e.mixed), points[max(i-1, 0)])
+	}
+	points[len(add)] = v.n
+	at := 0
+	for i, p := range points {
+		out, at = append(out, v.offsets[3*at:3*p]...), p
+		if i < len(add) {
+			out = appendOffset(out, number, add[i].mixed)
+		}
+	}
+	at = 0
+	for i, p := range points {
+		out, at = append(out, v.residues[4*at:4*p]...), p
+		if i < len(add) {
+			out = binary.LittleEndian.AppendUint32(out, add[i].mixed.Residue())
+		}
+	}
+	if keepStrings {
+		var err error
+		if out, err = v.insertStrings(out, points, add); err != nil {
+			return nil, err
+		}
+	}
+	return seal(tagIDs, idsSealKey(b, number), out), nil
+}
+
+// insertStrings appends the ends and the strings of v and of the added entries,
+// which go before the entries of v that points tell.
+func (v idsValue) insertStrings(out []byte, points []int, add []idEntry) ([]byte, error) {
+	if v.ends == nil {
+		return nil, corruptf("registry chunk at %d: it has no strings", v.base)
+	}
+	end := func(i int) uint32 {
+		if i == 0 {
+			return 0
+		}
+		return binary.LittleEndian.Uint32(v.ends[4*(i-1):])
+	}
+	if int(end(v.n)) != len(v.strings) {
+		return nil, corruptf("registry chunk at %d: strings end elsewhere", v.base)
+	}
+	at, shift := 0, uint32(0)
+	for i, p := range points {
+		for ; at < p; at++ {
+			out = binary.LittleEndian.AppendUint32(out, end(at+1)+shift)
+		}
+		if i < len(add) {
+			shift += uint32(len(add[i].id))
+			out = binary.LittleEndian.AppendUint32(out, end(at)+shift)
+		}
+	}
+	at = 0
+	for i, p := range points {
+		if end(at) > end(p) || int(end(p)) > len(v.strings) {
+			return nil, corruptf("registry chunk at %d: strings are out of order", v.base)
+		}
+		out, at = append(out, v.strings[end(at):end(p)]...), p
+		if i < len(add) {
+			out = append(out, add[i].id...)
+		}
+	}
+	return out, nil
+}
+
+// appendOffset appends a placement's place in its registry chunk.
+func appendOffset(b []byte, number uint32, m placement.Mixed) []byte {
+	o := m.Placement() - number<<registryChunkBits
+	return append(b, byte(o), byte(o>>8), byte(o>>16))
 }
 
 // sealIDs encodes entries ascending by placement, then residue.
@@ -102,8 +227,7 @@ func sealIDs(b placement.Brand, number uint32, entries []idEntry, keepStrings bo
 	}
 	v = binary.LittleEndian.AppendUint32(append(v, kind), uint32(n))
 	for _, e := range entries {
-		o := e.mixed.Placement() - number<<registryChunkBits
-		v = append(v, byte(o), byte(o>>8), byte(o>>16))
+		v = appendOffset(v, number, e.mixed)
 	}
 	for _, e := range entries {
 		v = binary.LittleEndian.AppendUint32(v, e.mixed.Residue())
@@ -151,7 +275,7 @@ func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool,
 	number := m.Placement() >> r.set.registryBits()
 	value := r.idsValue(b, number)
 	ids := r.view.idsOf(b, number)
-	i, _ := slices.BinarySearchFunc(ids, idEntry{mixed: placement.Join(m.Placement(), 0)}, idEntry.compare)
+	i, _ := slices.BinarySearchFunc(ids, firstEntry(m.Placement()), idEntry.compare)
 	for ; i < len(ids) && ids[i].mixed.Placement() == m.Placement(); i++ {
 		self, others = self || ids[i].mixed == m, others || ids[i].mixed != m
 	}
@@ -166,11 +290,11 @@ func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool,
 		self, err = c.contains(m.Placement())
 		return self, false, err
 	}
-	v, err := openIDs(b, number, value)
+	v, err := r.openIDs(b, number, value)
 	if err != nil {
 		return false, false, err
 	}
-	for i := v.search(m.Placement()); i < v.n && v.mixed(i).Placement() == m.Placement(); i++ {
+	for i := v.find(m.Placement()); i < v.n && v.mixed(i).Placement() == m.Placement(); i++ {
 		self, others = self || v.mixed(i) == m, others || v.mixed(i) != m
 	}
 	return self, others, nil
@@ -187,7 +311,7 @@ func (r *reader) idsValue(b placement.Brand, number uint32) []byte {
 
 // openIDSet opens a registry chunk of a store of numbers.
 func (r *reader) openIDSet(b placement.Brand, number uint32, value []byte) (chunk, error) {
-	c, err := openChunkSealed(tagIDs, idsSealKey(b, number), number, r.set.registryBits(), value)
+	c, err := r.openSealed(tagIDs, idsSealKey(b, number), number, r.set.registryBits(), value)
 	if err != nil {
 		return chunk{}, fmt.Errorf("registry: %w", err)
 	}
@@ -212,7 +336,7 @@ func (r *reader) idsIn(b placement.Brand, number uint32) ([]idEntry, error) {
 // foldedIDs decodes a registry chunk.
 func (r *reader) foldedIDs(b placement.Brand, number uint32, value []byte) ([]idEntry, error) {
 	if r.set.ids != placement.Number {
-		v, err := openIDs(b, number, value)
+		v, err := r.openIDs(b, number, value)
 		if err != nil {
 			return nil, err
 		}
@@ -259,23 +383,7 @@ func (w *writer) writeIDs(b placement.Brand, number uint32, add []idEntry) (int,
 	if err != nil {
 		return 0, fmt.Errorf("registry of brand %q: %w", b, err)
 	}
-	var value []byte
-	old := bucket.Get(chunkKey(number))
-	counts := pair{uint64(len(fresh)), uint64(len(fresh))}
-	pendingPlacements := uint64(len(pending))
-	if w.set.ids == placement.Number {
-		value, err = w.mergeIDSet(b, number, old, fresh)
-	} else {
-		var entries []idEntry
-		if old != nil {
-			if entries, err = w.foldedIDs(b, number, old); err != nil {
-				return 0, err
-			}
-		}
-		counts.second = newPlacements(entries, fresh)
-		pendingPlacements = newPlacements(entries, pending)
-		value = sealIDs(b, number, mergeIDs(entries, fresh), w.set.keepStrings())
-	}
+	value, counts, pendingPlacements, err := w.mergeRegistry(b, number, bucket.Get(chunkKey(number)), fresh, pending)
 	if err != nil {
 		return 0, err
 	}
@@ -284,6 +392,26 @@ func (w *writer) writeIDs(b placement.Brand, number uint32, add []idEntry) (int,
 	}
 	w.draft.dropIDs(b, number, pendingPlacements)
 	return len(value), w.countIDs(b, counts)
+}
+
+// mergeRegistry merges fresh ids into a registry chunk. It returns the new
+// value, the ids and placements that it adds to the brand's counts, and how
+// many of the placements are those of pending ids.
+func (w *writer) mergeRegistry(b placement.Brand, number uint32, old []byte, fresh, pending []idEntry) (value []byte, counts pair, pendingPlacements uint64, err error) {
+	counts = pair{uint64(len(fresh)), uint64(len(fresh))}
+	if w.set.ids == placement.Number {
+		value, err = w.mergeIDSet(b, number, old, fresh)
+		return value, counts, uint64(len(pending)), err
+	}
+	var v idsValue
+	if old != nil {
+		if v, err = w.openIDs(b, number, old); err != nil {
+			return nil, counts, 0, err
+		}
+	}
+	counts.second = v.newPlacements(fresh)
+	value, err = v.insert(b, number, fresh, w.set.keepStrings())
+	return value, counts, v.newPlacements(pending), err
 }
 
 // mergeIDSet adds ids to a registry chunk of a store of numbers.
@@ -304,17 +432,17 @@ func (w *writer) mergeIDSet(b placement.Brand, number uint32, old []byte, add []
 	return sealChunkAs(tagIDs, idsSealKey(b, number), number, w.set.registryBits(), set)
 }
 
-// newPlacements counts the placements of the ascending ids in add at which old
-// has no id.
-func newPlacements(old, add []idEntry) uint64 {
+// newPlacements counts the placements of ascending ids at which v has none.
+func (v idsValue) newPlacements(ids []idEntry) uint64 {
 	var n uint64
-	for i, e := range add {
+	at := 0
+	for i, e := range ids {
 		p := e.mixed.Placement()
-		if i > 0 && add[i-1].mixed.Placement() == p {
+		if i > 0 && ids[i-1].mixed.Placement() == p {
 			continue
 		}
-		j, _ := slices.BinarySearchFunc(old, idEntry{mixed: placement.Join(p, 0)}, idEntry.compare)
-		if j == len(old) || old[j].mixed.Placement() != p {
+		at = v.lowerBound(firstAt(p), at)
+		if at == v.n || v.mixed(at).Placement() != p {
 			n++
 		}
 	}

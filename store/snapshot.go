@@ -295,7 +295,7 @@ func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
 	b := roaring.New()
 	if bucket := r.chunkBucket(k); bucket != nil {
 		if v := bucket.Get(chunkKey(number)); v != nil {
-			c, err := openChunk(k, number, r.set.chunkBits(), v)
+			c, err := r.openChunk(k, number, v)
 			if err != nil {
 				return nil, err
 			}

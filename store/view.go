@@ -80,6 +80,12 @@ func sortKey(m placement.Mixed) uint64 { return uint64(m)<<32 | uint64(m)>>32 }
 
 func mixedOf(sortKey uint64) placement.Mixed { return placement.Mixed(sortKey<<32 | sortKey>>32) }
 
+// firstAt is the lowest sort key at a placement.
+func firstAt(at uint32) uint64 { return uint64(at) << 32 }
+
+// firstEntry is what ids at a placement do not sort below.
+func firstEntry(at uint32) idEntry { return idEntry{mixed: placement.Join(at, 0)} }
+
 func brandKey(b placement.Brand) uint32 { return uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2]) }
 
 func brandOf(k uint32) placement.Brand {

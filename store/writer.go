@@ -62,6 +62,7 @@ func (db *DB) newWriter(tx *bolt.Tx) (*writer, error) {
 		return nil, err
 	}
 	r.journal.FillPercent = 1 // it only grows at its end
+	r.verified = make(map[*byte]bool)
 	return &writer{reader: r, draft: d}, nil
 }
 
@@ -147,7 +148,7 @@ func (w *writer) writeChunk(bucket *bolt.Bucket, k dayKey, number uint32, add []
 	old := bucket.Get(chunkKey(number))
 	b := roaring.New()
 	if old != nil {
-		c, err := openChunk(k, number, bits, old)
+		c, err := w.openChunk(k, number, old)
 		if err != nil {
 			return 0, 0, err
 		}
