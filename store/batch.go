@@ -277,7 +277,7 @@ func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
 	slices.Sort(positions)
 	positions = slices.Compact(positions)
 	w := b.w
-	bucket, err := w.days.CreateBucketIfNotExists(k.bytes())
+	bucket, err := w.days().CreateBucketIfNotExists(k.bytes())
 	if err != nil {
 		return 0, err
 	}

@@ -63,14 +63,6 @@ func checkHead(path string) (clean bool, err error) {
 }
 
 func readHead(f *os.File) (boltMeta, error) {
-	info, err := f.Stat()
-	if err != nil {
-		return boltMeta{}, err
-	}
-	size := info.Size()
-	if size == 0 {
-		return boltMeta{}, corruptf("the file is empty")
-	}
 	var best boltMeta
 	first, ok := readMeta(f, 0)
 	if ok {
@@ -82,6 +74,15 @@ func readHead(f *os.File) (boltMeta, error) {
 		if second, ok := readMeta(f, p); ok && int64(second.pageSize) == p && (best.pageSize == 0 || second.txid > best.txid) {
 			best = second
 		}
+	}
+	// Measured after the heads were read: another process may be growing it.
+	info, err := f.Stat()
+	if err != nil {
+		return best, err
+	}
+	size := info.Size()
+	if size == 0 {
+		return best, corruptf("the file is empty")
 	}
 	if best.pageSize == 0 {
 		return best, corruptf("neither head of the file is valid; it is no store, or overwritten")

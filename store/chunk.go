@@ -45,7 +45,7 @@ func (r *reader) openChunk(k dayKey, number uint32, value []byte) (chunk, error)
 
 // openSealed checks and opens a chunk, of a day or of a registry of numbers.
 func (r *reader) openSealed(t tag, sealKey []byte, number uint32, bits uint, value []byte) (chunk, error) {
-	p, ok := r.unseal(t, sealKey, value)
+	p, ok := r.verified.unseal(t, sealKey, value)
 	if !ok {
 		return chunk{}, corruptf("chunk %d: checksum does not hold", number)
 	}

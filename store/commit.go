@@ -122,6 +122,7 @@ func (db *DB) commitGroup(group []*request) {
 	for _, r := range taken {
 		if err != nil {
 			r.err = err
+			clear(r.results)
 		}
 		close(r.done)
 	}

@@ -16,19 +16,26 @@ import (
 // DB is an open store. Its methods may be called from any number of
 // goroutines. One process has a store open for writing at a time.
 type DB struct {
-	cfg   Config
-	set   settings
-	opts  Options
-	log   *slog.Logger
-	bolt  *bolt.DB
-	view  atomic.Pointer[view] // what the journal holds, as of the last commit
-	dirty atomic.Bool          // a commit was made since the file was opened
+	cfg  Config
+	set  settings
+	opts Options
+	log  *slog.Logger
+	bolt *bolt.DB
+
+	verified *verified
+	view     atomic.Pointer[view] // what the journal holds, as of the last commit
+	dirty    atomic.Bool          // a commit was made since the file was opened
 
 	failed atomic.Pointer[error] // set when the file's state is not known any more
 
 	// chunkMu is held by whoever rewrites chunks outside of a group commit: a
-	// fold, a load's batch, a deletion. It is taken before bbolt's writer lock.
+	// fold, a load's batch, a deletion. It is taken before writeMu.
 	chunkMu sync.Mutex
+
+	// writeMu is held from the beginning of a write transaction until its view
+	// is published. bbolt's own lock ends with the commit, a moment earlier: the
+	// next writer would build on the view before, and lose what was committed.
+	writeMu sync.Mutex
 
 	requests chan *request // to the committer
 	wakeFold chan struct{} // to the folder

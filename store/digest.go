@@ -50,7 +50,7 @@ func (d digester) numbers(ns []uint32) {
 }
 
 func (s *Snapshot) digestEvents(d *digester) error {
-	c := s.events.Cursor()
+	c := s.events().Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		e, err := unsealEvent(k, v)
 		if err != nil {

@@ -46,7 +46,7 @@ func (s *Snapshot) Event(name string) (e Event, ok bool, err error) {
 // names' bytes. An event whose last bit was unmarked is still listed.
 func (s *Snapshot) Events(prefix string) (events []Event, err error) {
 	err = s.do("events", func() error {
-		c := s.events.Cursor()
+		c := s.events().Cursor()
 		for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
 			rec, err := unsealEvent(k, v)
 			if err != nil {
@@ -125,7 +125,7 @@ func (db *DB) deleteDays(ctx context.Context, event string, p Period, unbind boo
 			return false, err
 		}
 		if unbind {
-			err = w.events.Delete([]byte(event))
+			err = w.events().Delete([]byte(event))
 		}
 		return true, err
 	})
@@ -137,7 +137,7 @@ func (db *DB) deleteDays(ctx context.Context, event string, p Period, unbind boo
 func (w *writer) deleteDays(event uint32, p Period) error {
 	first, last := makeDayKey(event, p.First), makeDayKey(event, p.Last)
 	gone := make(map[dayKey]bool)
-	c := w.totals.Cursor()
+	c := w.totals().Cursor()
 	for kb, _ := c.Seek(first.bytes()); kb != nil; kb, _ = c.Next() {
 		k, ok := parseDayKey(kb)
 		if !ok {
@@ -155,11 +155,11 @@ func (w *writer) deleteDays(event uint32, p Period) error {
 		return k <= last
 	})
 	for k := range gone {
-		if err := w.totals.Delete(k.bytes()); err != nil {
+		if err := w.totals().Delete(k.bytes()); err != nil {
 			return err
 		}
 		if w.chunkBucket(k) != nil {
-			if err := w.days.DeleteBucket(k.bytes()); err != nil {
+			if err := w.days().DeleteBucket(k.bytes()); err != nil {
 				return err
 			}
 		}

@@ -108,7 +108,7 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 		}
 		return n, 0, nil
 	}
-	bucket, err := w.days.CreateBucketIfNotExists(k.bytes())
+	bucket, err := w.days().CreateBucketIfNotExists(k.bytes())
 	if err != nil {
 		return 0, 0, fmt.Errorf("chunks of %s: %w", k.day(), err)
 	}
@@ -160,7 +160,7 @@ func (db *DB) trimJournal(ctx context.Context, upTo uint64, start time.Time) err
 // deleting under a cursor makes it skip.
 func (w *writer) trimRecords(upTo uint64) (int, error) {
 	var keys [][]byte
-	c := w.journal.Cursor()
+	c := w.journal().Cursor()
 	for k, _ := c.First(); k != nil && len(keys) < trimSome; k, _ = c.Next() {
 		if len(k) != 8 {
 			return 0, corruptf("journal: a key of %d bytes", len(k))
@@ -171,7 +171,7 @@ func (w *writer) trimRecords(upTo uint64) (int, error) {
 		keys = append(keys, bytes.Clone(k))
 	}
 	for _, k := range keys {
-		if err := w.journal.Delete(k); err != nil {
+		if err := w.journal().Delete(k); err != nil {
 			return 0, fmt.Errorf("journal: %w", err)
 		}
 	}
@@ -181,7 +181,7 @@ func (w *writer) trimRecords(upTo uint64) (int, error) {
 
 func (w *writer) trimFolded(upTo uint64) error {
 	var keys [][]byte
-	c := w.folded.Cursor()
+	c := w.folded().Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		seq, err := unsealFolded(k, v)
 		if err != nil {
@@ -192,7 +192,7 @@ func (w *writer) trimFolded(upTo uint64) error {
 		}
 	}
 	for _, k := range keys {
-		if err := w.folded.Delete(k); err != nil {
+		if err := w.folded().Delete(k); err != nil {
 			return fmt.Errorf("fold mark: %w", err)
 		}
 	}

@@ -136,11 +136,11 @@ func openGroup(p []byte) (g group, rest []byte, ok bool) {
 
 // appendRecord writes a record under the next sequence number.
 func (w *writer) appendRecord(r *record) error {
-	seq, err := w.journal.NextSequence()
+	seq, err := w.journal().NextSequence()
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	if err := w.journal.Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
+	if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	w.draft.seq = seq
@@ -155,8 +155,8 @@ func (w *writer) replay() error {
 	if err != nil {
 		return err
 	}
-	w.draft.seq = w.journal.Sequence()
-	c := w.journal.Cursor()
+	w.draft.seq = w.journal().Sequence()
+	c := w.journal().Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if len(k) != 8 {
 			return corruptf("journal: a key of %d bytes", len(k))
@@ -167,9 +167,29 @@ func (w *writer) replay() error {
 		if err != nil {
 			return err
 		}
+		if err := w.replayStrings(groups); err != nil {
+			return fmt.Errorf("journal record %d: %w", seq, err)
+		}
 		for _, g := range groups {
 			if err := w.replayGroup(seq, g, live[g.key.event()]); err != nil {
 				return fmt.Errorf("journal record %d: %w", seq, err)
+			}
+		}
+	}
+	return nil
+}
+
+// replayStrings registers the ids of a record that came with their strings.
+// Groups stand in the order of their days: the mark that carries an id's string
+// may be in a later group than another mark of that id.
+func (w *writer) replayStrings(groups []group) error {
+	for _, g := range groups {
+		for _, e := range g.ids {
+			if e.id == "" {
+				continue
+			}
+			if _, _, err := w.register(g.brand, e.mixed, e.id); err != nil {
+				return err
 			}
 		}
 	}
@@ -180,7 +200,7 @@ func (w *writer) replay() error {
 // or day is gone or its bits are folded already.
 func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 	if live {
-		if v := w.folded.Get(g.key.bytes()); v != nil {
+		if v := w.folded().Get(g.key.bytes()); v != nil {
 			upTo, err := unsealFolded(g.key.bytes(), v)
 			if err != nil {
 				return err
@@ -212,7 +232,7 @@ func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 // eventNumbers returns the numbers of the events there are.
 func (r *reader) eventNumbers() (map[uint32]bool, error) {
 	live := make(map[uint32]bool)
-	c := r.events.Cursor()
+	c := r.events().Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		e, err := unsealEvent(k, v)
 		if err != nil {

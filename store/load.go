@@ -129,6 +129,11 @@ func (l *Loader) event(name string) (*loadEvent, error) {
 	}
 	name = strings.Clone(name)
 	e := &loadEvent{name: name}
+	if err := l.db.enter(); err != nil {
+		l.err = err
+		return nil, err
+	}
+	defer l.db.leave()
 	err := l.db.read("look up an event", func(r *reader) error {
 		rec, ok, err := r.event(name)
 		e.brand, e.bound = rec.brand, ok

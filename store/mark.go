@@ -97,6 +97,11 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 	if db.cfg.ReadOnly {
 		return 0, fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
 	}
+	if kind == opMark {
+		if result, err := db.marked(f); result != 0 || err != nil {
+			return result, err
+		}
+	}
 	req := &request{facts: []fact{f}, results: make([]Result, 1), done: make(chan struct{})}
 	if err := db.submit(ctx, req); err != nil {
 		return 0, err
@@ -141,6 +146,33 @@ func checkDay(day, today Day) error {
 		return fmt.Errorf("%w: %s is later than tomorrow, %s", ErrFutureDay, day, today+1)
 	}
 	return nil
+}
+
+// marked returns the result of a mark that is on disk already, its id known, or
+// 0 where there is something to write. Most marks of a day's activity are
+// repeats; they need not wait for a commit that others are in.
+func (db *DB) marked(f fact) (result Result, err error) {
+	err = db.read("mark", func(r *reader) error {
+		e, ok, err := r.event(f.event)
+		if err != nil || !ok || e.brand != f.brand {
+			return err
+		}
+		set, _, err := r.bit(makeDayKey(e.number, f.day), f.mixed.Placement())
+		if err != nil || !set {
+			return err
+		}
+		self, others, err := r.known(f.brand, f.mixed)
+		switch {
+		case err != nil || !self:
+			return err
+		case others:
+			result = Shared
+		default:
+			result = Already
+		}
+		return nil
+	})
+	return result, err
 }
 
 // CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to

@@ -47,7 +47,7 @@ func (s *Snapshot) Brands() (stats []BrandStats, err error) {
 // brandList returns the brands that the registry or the journal has.
 func (r *reader) brandList() ([]placement.Brand, error) {
 	var keys []uint32
-	c := r.brands.Cursor()
+	c := r.brands().Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {
 		if len(k) != 3 {
 			return nil, corruptf("brands: a key of %d bytes", len(k))

@@ -57,7 +57,10 @@ func open(path string, opts *Options) (*DB, error) {
 	if err := ensureFile(path, &o); err != nil {
 		return nil, err
 	}
-	db := &DB{opts: o, log: o.Logger, requests: make(chan *request, groupMax), wakeFold: make(chan struct{}, 1)}
+	db := &DB{
+		opts: o, log: o.Logger, verified: newVerified(),
+		requests: make(chan *request, groupMax), wakeFold: make(chan struct{}, 1),
+	}
 	if err := db.openFile(path); err != nil {
 		return nil, err
 	}
@@ -310,12 +313,13 @@ func (db *DB) load(path string) error {
 			Path: path, IDs: db.set.ids, TimeZone: zone, WeekStart: db.set.weekStart,
 			DropStrings: db.set.dropStrings, FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
 		}
-		d := emptyView().draft(tx.ID())
-		r, err := newReader(db.set, tx, &d.view)
-		if err != nil {
-			return err
+		for _, name := range allBuckets {
+			if tx.Bucket(name) == nil {
+				return corruptf("bucket %q is missing", name)
+			}
 		}
-		w := &writer{reader: r, draft: d}
+		d := emptyView().draft(tx.ID())
+		w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d}
 		if err := w.replay(); err != nil {
 			return err
 		}

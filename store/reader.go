@@ -13,48 +13,20 @@ import (
 // committer and snapshots share it. It may be used by several goroutines,
 // unless its transaction is writable.
 type reader struct {
-	set  settings
-	tx   *bolt.Tx
-	view *view
-
-	events, days, totals, registry, brands, journal, folded *bolt.Bucket
-
-	// verified holds the large values whose checksum was found right, by where
-	// they lie in memory, which does not change in a transaction. A committer
-	// looks at one chunk many times. It is nil in a snapshot.
-	verified map[*byte]bool
+	set      settings
+	verified *verified
+	tx       *bolt.Tx
+	view     *view
 }
 
-// unseal returns the payload of a sealed value, as unseal does, and checks it
-// once.
-func (r *reader) unseal(t tag, key, value []byte) ([]byte, bool) {
-	if r.verified != nil && len(value) > sealSize && r.verified[&value[0]] {
-		return value[sealSize:], true
-	}
-	p, ok := unseal(t, key, value)
-	if ok && r.verified != nil {
-		r.verified[&value[0]] = true
-	}
-	return p, ok
-}
-
-// newReader opens the buckets. It fails where one is missing.
-func newReader(set settings, tx *bolt.Tx, v *view) (reader, error) {
-	r := reader{set: set, tx: tx, view: v}
-	for _, b := range []struct {
-		name []byte
-		to   **bolt.Bucket
-	}{
-		{bucketEvents, &r.events}, {bucketDays, &r.days}, {bucketTotals, &r.totals},
-		{bucketRegistry, &r.registry}, {bucketBrands, &r.brands},
-		{bucketJournal, &r.journal}, {bucketFolded, &r.folded},
-	} {
-		if *b.to = tx.Bucket(b.name); *b.to == nil {
-			return r, corruptf("bucket %q is missing", b.name)
-		}
-	}
-	return r, nil
-}
+// The buckets of the file; open made sure that all of them are there.
+func (r *reader) events() *bolt.Bucket   { return r.tx.Bucket(bucketEvents) }
+func (r *reader) days() *bolt.Bucket     { return r.tx.Bucket(bucketDays) }
+func (r *reader) totals() *bolt.Bucket   { return r.tx.Bucket(bucketTotals) }
+func (r *reader) registry() *bolt.Bucket { return r.tx.Bucket(bucketRegistry) }
+func (r *reader) brands() *bolt.Bucket   { return r.tx.Bucket(bucketBrands) }
+func (r *reader) journal() *bolt.Bucket  { return r.tx.Bucket(bucketJournal) }
+func (r *reader) folded() *bolt.Bucket   { return r.tx.Bucket(bucketFolded) }
 
 // guard runs fn and turns what a damaged file makes bbolt and the memory map
 // do, panics and faults, into ErrCorrupt. Whatever touches the file runs in it.
@@ -74,7 +46,7 @@ func guard(what string, fn func() error) (err error) {
 // event returns the record of the named event; ok is false where it was never
 // written.
 func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
-	v := r.events.Get([]byte(name))
+	v := r.events().Get([]byte(name))
 	if v == nil {
 		return e, false, nil
 	}
@@ -83,15 +55,15 @@ func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
 }
 
 // chunkBucket returns the bucket of a day's chunks, or nil.
-func (r *reader) chunkBucket(k dayKey) *bolt.Bucket { return r.days.Bucket(k.bytes()) }
+func (r *reader) chunkBucket(k dayKey) *bolt.Bucket { return r.days().Bucket(k.bytes()) }
 
 func (r *reader) brandBucket(b placement.Brand) *bolt.Bucket {
-	return r.registry.Bucket(brandBucketKey(b))
+	return r.registry().Bucket(brandBucketKey(b))
 }
 
 // total returns the folded cardinality of a day, and the bytes of its chunks.
 func (r *reader) total(k dayKey) (pair, error) {
-	v := r.totals.Get(k.bytes())
+	v := r.totals().Get(k.bytes())
 	if v == nil {
 		return pair{}, nil
 	}

@@ -39,7 +39,7 @@ type idsValue struct {
 
 // openIDs checks and opens a registry chunk.
 func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsValue, error) {
-	p, ok := r.unseal(tagIDs, idsSealKey(b, number), value)
+	p, ok := r.verified.unseal(tagIDs, idsSealKey(b, number), value)
 	if !ok {
 		return idsValue{}, corruptf("registry chunk %d of brand %q: checksum does not hold", number, b)
 	}
@@ -379,7 +379,7 @@ func (w *writer) writeIDs(b placement.Brand, number uint32, add []idEntry) (int,
 	if len(fresh) == 0 {
 		return 0, nil
 	}
-	bucket, err := w.registry.CreateBucketIfNotExists(brandBucketKey(b))
+	bucket, err := w.registry().CreateBucketIfNotExists(brandBucketKey(b))
 	if err != nil {
 		return 0, fmt.Errorf("registry of brand %q: %w", b, err)
 	}
@@ -456,7 +456,7 @@ func (w *writer) countIDs(b placement.Brand, add pair) error {
 		return err
 	}
 	sum := pair{have.first + add.first, have.second + add.second}
-	if err := w.brands.Put(brandBucketKey(b), sum.seal(tagBrand, brandBucketKey(b))); err != nil {
+	if err := w.brands().Put(brandBucketKey(b), sum.seal(tagBrand, brandBucketKey(b))); err != nil {
 		return fmt.Errorf("counts of brand %q: %w", b, err)
 	}
 	return nil
@@ -465,7 +465,7 @@ func (w *writer) countIDs(b placement.Brand, add pair) error {
 // foldedCounts returns how many ids and placements of a brand the registry
 // holds, without those in the journal.
 func (r *reader) foldedCounts(b placement.Brand) (pair, error) {
-	v := r.brands.Get(brandBucketKey(b))
+	v := r.brands().Get(brandBucketKey(b))
 	if v == nil {
 		return pair{}, nil
 	}

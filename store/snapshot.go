@@ -46,13 +46,9 @@ func (db *DB) begin() (reader, error) {
 		}
 		v := db.view.Load()
 		if tx.ID() == v.txid {
-			r, err := newReader(db.set, tx, v)
-			if err != nil {
-				_ = tx.Rollback() // a read transaction has nothing to lose
-			}
-			return r, err
+			return reader{db.set, db.verified, tx, v}, nil
 		}
-		_ = tx.Rollback() // as above
+		_ = tx.Rollback() // a read transaction has nothing to lose
 		if i < 10 {
 			runtime.Gosched()
 		} else {
@@ -164,7 +160,7 @@ func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
 	}
 	var days []DayCount
 	first, last := makeDayKey(event, p.First), makeDayKey(event, p.Last)
-	c := r.totals.Cursor()
+	c := r.totals().Cursor()
 	for kb, v := c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
 		k, ok := parseDayKey(kb)
 		if !ok {

@@ -42,11 +42,11 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 		}
 		st.JournalOps = uint64(s.view.ops)
 		st.HeapBytes = s.view.heapBytes()
-		c := s.journal.Cursor()
+		c := s.journal().Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			st.JournalBytes += uint64(len(v))
 		}
-		b := s.registry.Stats()
+		b := s.registry().Stats()
 		st.RegistryBytes = uint64(b.LeafAlloc + b.BranchAlloc)
 		return nil
 	})

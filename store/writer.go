@@ -18,12 +18,14 @@ type writer struct {
 
 // update runs fn in a write transaction and commits it, unless fn says that
 // there is nothing to commit. On success the draft becomes the store's view.
-// On failure nothing has changed. It holds bbolt's writer lock throughout.
+// On failure nothing has changed. It holds writeMu throughout.
 func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) error {
 	if db.cfg.ReadOnly {
 		return fmt.Errorf("%s: %s: %w", what, db.cfg.Path, ErrReadOnly)
 	}
 	return guard(what, func() error {
+		db.writeMu.Lock()
+		defer db.writeMu.Unlock()
 		if err := db.failure(); err != nil {
 			return err
 		}
@@ -37,10 +39,7 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 				db.rollback(tx)
 			}
 		}()
-		w, err := db.newWriter(tx)
-		if err != nil {
-			return err
-		}
+		w := db.newWriter(tx)
 		commit, err := fn(w)
 		if err != nil || !commit {
 			return err
@@ -55,15 +54,11 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 	})
 }
 
-func (db *DB) newWriter(tx *bolt.Tx) (*writer, error) {
+func (db *DB) newWriter(tx *bolt.Tx) *writer {
 	d := db.view.Load().draft(tx.ID())
-	r, err := newReader(db.set, tx, &d.view)
-	if err != nil {
-		return nil, err
-	}
-	r.journal.FillPercent = 1 // it only grows at its end
-	r.verified = make(map[*byte]bool)
-	return &writer{reader: r, draft: d}, nil
+	w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d}
+	w.journal().FillPercent = 1 // it only grows at its end
+	return w
 }
 
 // rollback gives a transaction up. A damaged file can make even that panic, or
@@ -105,12 +100,12 @@ func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, err
 	if ok {
 		return e, checkBrand(name, e.brand, id, b)
 	}
-	number, err := w.events.NextSequence()
+	number, err := w.events().NextSequence()
 	if err != nil || number > 1<<32-1 {
 		return e, fmt.Errorf("event %q: no event number left: %w", name, err)
 	}
 	e = eventRecord{uint32(number), b}
-	if err := w.events.Put([]byte(name), e.seal([]byte(name))); err != nil {
+	if err := w.events().Put([]byte(name), e.seal([]byte(name))); err != nil {
 		return e, fmt.Errorf("event %q: %w", name, err)
 	}
 	return e, nil
@@ -199,18 +194,18 @@ func (w *writer) addTotal(k dayKey, t dayTotal) error {
 	sum := pair{uint64(int64(have.first) + t.cardinality), uint64(int64(have.second) + t.bytes)}
 	key := k.bytes()
 	if sum.first == 0 {
-		if err := w.totals.Delete(key); err != nil {
+		if err := w.totals().Delete(key); err != nil {
 			return fmt.Errorf("total of %s: %w", k.day(), err)
 		}
-		if w.days.Bucket(key) == nil {
+		if w.days().Bucket(key) == nil {
 			return nil
 		}
-		if err := w.days.DeleteBucket(key); err != nil {
+		if err := w.days().DeleteBucket(key); err != nil {
 			return fmt.Errorf("chunks of %s: %w", k.day(), err)
 		}
 		return nil
 	}
-	if err := w.totals.Put(key, sum.seal(tagTotal, key)); err != nil {
+	if err := w.totals().Put(key, sum.seal(tagTotal, key)); err != nil {
 		return fmt.Errorf("total of %s: %w", k.day(), err)
 	}
 	return nil
@@ -219,7 +214,7 @@ func (w *writer) addTotal(k dayKey, t dayTotal) error {
 // markFolded records that the chunks of a day hold all that the journal has on
 // it, so that a replay passes over it.
 func (w *writer) markFolded(k dayKey) error {
-	if err := w.folded.Put(k.bytes(), sealFolded(k.bytes(), w.view.seq)); err != nil {
+	if err := w.folded().Put(k.bytes(), sealFolded(k.bytes(), w.view.seq)); err != nil {
 		return fmt.Errorf("fold mark of %s: %w", k.day(), err)
 	}
 	return nil

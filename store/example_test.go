@@ -1,0 +1,225 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"cohort/store"
+)
+
+// temporary opens a store that goes when the example ends.
+func temporary() (db *store.DB, remove func()) {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	db, err = store.Open(filepath.Join(dir, "cohort.db"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return db, func() {
+		if err := errors.Join(db.Close(), os.RemoveAll(dir)); err != nil {
+			log.Fatal(err)
+		}
+	}
+}
+
+var day = store.Date(2026, time.January, 30)
+
+func ExampleOpen() {
+	dir, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+
+	db, err := store.Open(filepath.Join(dir, "cohort.db"), &store.Options{TimeZone: "Europe/Berlin"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	fmt.Println(db.Config().IDs, db.Config().TimeZone, db.Config().WeekStart)
+	fmt.Println(db.DayOf(time.Date(2026, time.January, 30, 23, 30, 0, 0, time.UTC)))
+
+	// What a store was created with stays.
+	_, err = store.Open(filepath.Join(dir, "cohort.db"), &store.Options{TimeZone: "UTC", LockTimeout: time.Millisecond})
+	fmt.Println(errors.Is(err, store.ErrInUse))
+	// Output:
+	// branded Europe/Berlin monday
+	// 2026-01-31
+	// true
+}
+
+func ExampleDB_Mark() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	for range 2 {
+		result, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", day)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result)
+	}
+	// An event belongs to the brand of its first mark.
+	_, err := db.Mark(ctx, "active", "USR0KHTOWnGLuC", day)
+	fmt.Println(errors.Is(err, store.ErrOtherBrand))
+	// Output:
+	// new
+	// already
+	// true
+}
+
+func ExampleDB_Unmark() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", day); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		result, err := db.Unmark(ctx, "active", "PLR0KHTOWnGLuC", day)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result)
+	}
+	// Output:
+	// cleared
+	// absent
+}
+
+func ExampleDB_MarkMany() {
+	db, remove := temporary()
+	defer remove()
+
+	tally, err := db.MarkMany(context.Background(), slices.Values([]store.Mark{
+		{Event: "registered", ID: "PLR0KHTOWnGLuC", Day: day},
+		{Event: "active", ID: "PLR0KHTOWnGLuC", Day: day},
+		{Event: "active", ID: "PLR0KHTOWnGLuC", Day: day},
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d new, %d already\n", tally.New, tally.Already)
+	// Output: 2 new, 1 already
+}
+
+func ExampleDB_Load() {
+	db, remove := temporary()
+	defer remove()
+
+	l, err := db.Load(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	refused := 0
+	for _, id := range []string{"PLR0KHTOWnGLuC", "not an id", "PLR0FEeBIAB8Z4"} {
+		if err := l.Add("active", id, day); err != nil {
+			refused++ // this row only
+		}
+	}
+	tally, err := l.Close()
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d new, %d refused\n", tally.New, refused)
+	// Output: 2 new, 1 refused
+}
+
+func ExampleDB_Has() {
+	db, remove := temporary()
+	defer remove()
+
+	if _, err := db.Mark(context.Background(), "active", "PLR0KHTOWnGLuC", day); err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range []store.Day{day, day + 1} {
+		at, err := db.Has("active", "PLR0KHTOWnGLuC", d)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(d, at.Has)
+	}
+	// Output:
+	// 2026-01-30 true
+	// 2026-01-31 false
+}
+
+func ExampleDB_Snapshot() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", day); err != nil {
+		log.Fatal(err)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	if _, err := db.Mark(ctx, "active", "PLR0FEeBIAB8Z4", day+1); err != nil {
+		log.Fatal(err)
+	}
+
+	e, ok, err := snap.Event("active")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ok, e.Brand, e.Period(), e.Marks) // without the later mark
+	b, err := snap.Bitmap("active", e.Period())
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(b)
+	// Output:
+	// true PLR 2026-01-30..2026-01-30 1
+	// {234878118}
+}
+
+func ExampleSnapshot_Members() {
+	db, remove := temporary()
+	defer remove()
+
+	ids := []string{"PLR0KHTOWnGLuC", "PLR0FEeBIAB8Z4", "PLR9w9kR6zInnb"}
+	for _, id := range ids {
+		if _, err := db.Mark(context.Background(), "active", id, day); err != nil {
+			log.Fatal(err)
+		}
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	e, _, err := snap.Event("active")
+	if err != nil {
+		log.Fatal(err)
+	}
+	b, err := snap.Bitmap("active", store.Period{First: day, Last: day})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Two of the ids share a placement: one bit, of which both are members.
+	fmt.Println(b.GetCardinality(), "bits")
+	for id, err := range snap.Members(e.Brand, b) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(id)
+	}
+	// Output:
+	// 2 bits
+	// PLR0KHTOWnGLuC
+	// PLR0FEeBIAB8Z4
+	// PLR9w9kR6zInnb
+}

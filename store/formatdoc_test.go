@@ -1,0 +1,63 @@
+package store
+
+import (
+	"bytes"
+	"encoding/hex"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// TestFormatExample compares the worked examples of docs/format.md, blocks of
+// hexadecimal fenced as "hex NAME", with what the code writes.
+func TestFormatExample(t *testing.T) {
+	id, err := placement.ParseBranded("USR0KHTOWnGLuC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, entry := id.Mixed(), idEntry{mixed: id.Mixed()}
+	k := makeDayKey(1, Date(2026, time.January, 30))
+	number := m.Placement() >> hashedChunkBits
+	chunk, err := sealChunk(k, number, hashedChunkBits, roaring.BitmapOf(m.Placement()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rec record
+	rec.add(opMark, k, id.Brand, entry)
+	key := k.bytes()
+	want := map[string][]byte{
+		"event":    eventRecord{1, id.Brand}.seal([]byte("active")),
+		"chunk":    chunk,
+		"total":    pair{1, uint64(len(chunk))}.seal(tagTotal, key),
+		"registry": sealIDs(id.Brand, m.Placement()>>registryChunkBits, []idEntry{entry}, false),
+		"journal":  rec.seal(1, false),
+		"daykey":   key,
+	}
+	doc, err := os.ReadFile("../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := regexp.MustCompile("(?s)```hex ([a-z]+)\n(.*?)```")
+	comment := regexp.MustCompile("(?m)[|;].*$")
+	for _, found := range block.FindAllSubmatch(doc, -1) {
+		name := string(found[1])
+		text := comment.ReplaceAllString(string(found[2]), "")
+		got, err := hex.DecodeString(strings.Join(strings.Fields(text), ""))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if !bytes.Equal(got, want[name]) {
+			t.Errorf("%s: docs/format.md has % x, the code writes % x", name, got, want[name])
+		}
+		delete(want, name)
+	}
+	for name, b := range want {
+		t.Errorf("docs/format.md has no example %q: % x", name, b)
+	}
+}
