@@ -94,9 +94,8 @@ func (r *reader) cardinality(k dayKey) (uint64, error) {
 // bit returns whether a bit is set, and whether it is set in its chunk.
 func (r *reader) bit(k dayKey, pos uint32) (set, base bool, err error) {
 	number := pos >> r.set.chunkBits()
-	ops := r.view.opsOf(k, number)
-	if i, ok := findOp(ops, pos); ok {
-		return ops[i].set, ops[i].base, nil
+	if o, ok := r.view.opsOf(k, number).get(pos); ok {
+		return o.set, o.base, nil
 	}
 	bucket := r.chunkBucket(k)
 	if bucket == nil {

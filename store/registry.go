@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"sort"
 
 	"cohort/placement"
@@ -274,10 +273,9 @@ func (s settings) keepStrings() bool { return s.ids == placement.String && !s.dr
 func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
 	number := m.Placement() >> r.set.registryBits()
 	value := r.idsValue(b, number)
-	ids := r.view.idsOf(b, number)
-	i, _ := slices.BinarySearchFunc(ids, firstEntry(m.Placement()), idEntry.compare)
-	for ; i < len(ids) && ids[i].mixed.Placement() == m.Placement(); i++ {
-		self, others = self || ids[i].mixed == m, others || ids[i].mixed != m
+	var room [4]idEntry
+	for _, e := range r.view.idsAt(room[:0], b, number, m.Placement()) {
+		self, others = self || e.mixed == m, others || e.mixed != m
 	}
 	if value == nil || (self && others) {
 		return self, others, nil

@@ -300,7 +300,7 @@ func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
 			}
 		}
 	}
-	applyOps(b, r.view.opsOf(k, number))
+	r.view.opsOf(k, number).apply(b)
 	return b, nil
 }
 

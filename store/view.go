@@ -8,6 +8,7 @@ import (
 
 	"cohort/placement"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/tidwall/btree"
 )
 
@@ -34,18 +35,45 @@ type dayOps struct {
 	delta  int64       // what they add to the day's cardinality
 }
 
-// chunkOps are the unfolded operations of one chunk, ascending by position,
-// one a position: its state now.
+// chunkOps are the unfolded operations of one chunk, by position: the state of
+// each bit now.
 type chunkOps struct {
 	owner  int // txid of the draft that may still change it
 	number uint32
-	ops    []op
+	ops    runs[op]
+	delta  int64 // what they add to the chunk's cardinality
 }
 
 // op is the state of one bit: what it is now, and what it is in the chunk.
 type op struct {
 	pos       uint32
 	set, base bool
+}
+
+func compareOps(a, b op) int { return cmp.Compare(a.pos, b.pos) }
+
+// get returns the operation on a position. The chunk may be nil.
+func (c *chunkOps) get(pos uint32) (op, bool) {
+	if c == nil {
+		return op{}, false
+	}
+	return c.ops.get(op{pos: pos}, compareOps)
+}
+
+// apply sets and clears the bits. The chunk may be nil.
+func (c *chunkOps) apply(b *roaring.Bitmap) {
+	if c == nil {
+		return
+	}
+	for _, run := range [2][]op{c.ops.long, c.ops.short} {
+		for _, o := range run {
+			if o.set {
+				b.Add(o.pos)
+			} else {
+				b.Remove(o.pos)
+			}
+		}
+	}
 }
 
 // brandOps are the ids of one brand not yet in the registry, by chunk.
@@ -58,7 +86,7 @@ type brandOps struct {
 type idChunk struct {
 	owner  int // txid of the draft that may still change it
 	number uint32
-	ids    []idEntry // ascending by placement, then residue
+	ids    runs[idEntry] // by placement, then residue
 }
 
 // idEntry is one registered id. Its string is kept in stores of string ids
@@ -97,27 +125,44 @@ func emptyView() *view {
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
-func (v *view) opsOf(k dayKey, number uint32) []op {
+func (v *view) opsOf(k dayKey, number uint32) *chunkOps {
 	d, ok := v.days.Get(k)
 	if !ok {
 		return nil
 	}
 	if i, ok := findChunk(d.chunks, number); ok {
-		return d.chunks[i].ops
+		return d.chunks[i]
 	}
 	return nil
 }
 
-// idsOf returns the unfolded ids of a registry chunk, or nil.
-func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
+// idChunkOf returns the unfolded ids of a registry chunk, or nil.
+func (v *view) idChunkOf(b placement.Brand, number uint32) *idChunk {
 	o, ok := v.ids.Get(brandKey(b))
 	if !ok {
 		return nil
 	}
 	if i, ok := findIDs(o.chunks, number); ok {
-		return o.chunks[i].ids
+		return o.chunks[i]
 	}
 	return nil
+}
+
+// idsOf returns the unfolded ids of a registry chunk in order.
+func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
+	if c := v.idChunkOf(b, number); c != nil {
+		return c.ids.all(idEntry.compare)
+	}
+	return nil
+}
+
+// idsAt appends to dst the unfolded ids at a placement of a registry chunk.
+func (v *view) idsAt(dst []idEntry, b placement.Brand, number, at uint32) []idEntry {
+	c := v.idChunkOf(b, number)
+	if c == nil {
+		return dst
+	}
+	return c.ids.from(dst, firstEntry(at), idEntry.compare, func(e idEntry) bool { return e.mixed.Placement() == at })
 }
 
 func findChunk(chunks []*chunkOps, number uint32) (int, bool) {
@@ -128,24 +173,22 @@ func findIDs(chunks []*idChunk, number uint32) (int, bool) {
 	return slices.BinarySearchFunc(chunks, number, func(c *idChunk, n uint32) int { return cmp.Compare(c.number, n) })
 }
 
-func findOp(ops []op, pos uint32) (int, bool) {
-	return slices.BinarySearchFunc(ops, pos, func(o op, p uint32) int { return cmp.Compare(o.pos, p) })
-}
-
 // heapBytes estimates the memory the operations take.
 func (v *view) heapBytes() uint64 {
 	var n uint64
 	v.days.Scan(func(_ dayKey, d *dayOps) bool {
 		for _, c := range d.chunks {
-			n += uint64(cap(c.ops))*uint64(unsafe.Sizeof(op{})) + uint64(unsafe.Sizeof(*c))
+			n += uint64(c.ops.room())*uint64(unsafe.Sizeof(op{})) + uint64(unsafe.Sizeof(*c))
 		}
 		return true
 	})
 	v.ids.Scan(func(_ uint32, o *brandOps) bool {
 		for _, c := range o.chunks {
-			n += uint64(cap(c.ids))*uint64(unsafe.Sizeof(idEntry{})) + uint64(unsafe.Sizeof(*c))
-			for _, e := range c.ids {
-				n += uint64(len(e.id))
+			n += uint64(c.ids.room())*uint64(unsafe.Sizeof(idEntry{})) + uint64(unsafe.Sizeof(*c))
+			for _, run := range [2][]idEntry{c.ids.long, c.ids.short} {
+				for _, e := range run {
+					n += uint64(len(e.id))
+				}
 			}
 		}
 		return true
@@ -197,23 +240,18 @@ func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
 		day.chunks = slices.Insert(day.chunks, i, &chunkOps{owner: d.txid, number: number})
 	} else if day.chunks[i].owner != d.txid {
 		c := day.chunks[i]
-		// Room for some more, so that the inserts of one commit do not each
-		// grow the slice.
-		ops := append(make([]op, 0, len(c.ops)+len(c.ops)/8+4), c.ops...)
-		day.chunks[i] = &chunkOps{owner: d.txid, number: number, ops: ops}
+		day.chunks[i] = &chunkOps{owner: d.txid, number: number, ops: c.ops.own(), delta: c.delta}
 	}
 	c := day.chunks[i]
-	j, ok := findOp(c.ops, pos)
-	if ok {
-		if c.ops[j].set != set {
-			day.delta += sign(set)
-			c.ops[j].set = set
-		}
-		return
+	is := base
+	if o, ok := c.get(pos); ok {
+		is = o.set
 	}
-	c.ops = slices.Insert(c.ops, j, op{pos, set, base})
-	d.ops++
-	if set != base {
+	before := c.ops.size()
+	c.ops.put(op{pos, set, base}, compareOps)
+	d.ops += c.ops.size() - before
+	if is != set {
+		c.delta += sign(set)
 		day.delta += sign(set)
 	}
 }
@@ -235,12 +273,8 @@ func (d *draft) dropChunk(k dayKey, number uint32) {
 	if !ok {
 		return
 	}
-	for _, o := range day.chunks[i].ops {
-		if o.set != o.base {
-			day.delta -= sign(o.set)
-		}
-	}
-	d.ops -= len(day.chunks[i].ops)
+	day.delta -= day.chunks[i].delta
+	d.ops -= day.chunks[i].ops.size()
 	day.chunks = slices.Delete(day.chunks, i, i+1)
 	if len(day.chunks) == 0 {
 		d.days.Delete(k)
@@ -251,7 +285,7 @@ func (d *draft) dropChunk(k dayKey, number uint32) {
 func (d *draft) dropDay(k dayKey) {
 	if o, ok := d.days.Delete(k); ok {
 		for _, c := range o.chunks {
-			d.ops -= len(c.ops)
+			d.ops -= c.ops.size()
 		}
 	}
 }
@@ -282,13 +316,9 @@ func (d *draft) addID(b placement.Brand, number uint32, e idEntry, fresh bool) {
 	if !ok {
 		o.chunks = slices.Insert(o.chunks, i, &idChunk{owner: d.txid, number: number})
 	} else if o.chunks[i].owner != d.txid {
-		c := o.chunks[i]
-		ids := append(make([]idEntry, 0, len(c.ids)+len(c.ids)/8+4), c.ids...)
-		o.chunks[i] = &idChunk{owner: d.txid, number: number, ids: ids}
+		o.chunks[i] = &idChunk{owner: d.txid, number: number, ids: o.chunks[i].ids.own()}
 	}
-	c := o.chunks[i]
-	j, _ := slices.BinarySearchFunc(c.ids, e, idEntry.compare)
-	c.ids = slices.Insert(c.ids, j, e)
+	o.chunks[i].ids.put(e, idEntry.compare)
 	d.ops++
 }
 
@@ -303,8 +333,8 @@ func (d *draft) dropIDs(b placement.Brand, number uint32, fresh uint64) {
 	if !ok {
 		return
 	}
-	d.ops -= len(o.chunks[i].ids)
-	o.counts.first -= uint64(len(o.chunks[i].ids))
+	d.ops -= o.chunks[i].ids.size()
+	o.counts.first -= uint64(o.chunks[i].ids.size())
 	o.counts.second -= fresh
 	o.chunks = slices.Delete(o.chunks, i, i+1)
 	if len(o.chunks) == 0 {

@@ -14,6 +14,7 @@ import (
 type writer struct {
 	reader
 	draft *draft
+	bound map[string]eventRecord // events met in this transaction
 }
 
 // update runs fn in a write transaction and commits it, unless fn says that
@@ -56,7 +57,7 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 
 func (db *DB) newWriter(tx *bolt.Tx) *writer {
 	d := db.view.Load().draft(tx.ID())
-	w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d}
+	w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d, bound: make(map[string]eventRecord)}
 	w.journal().FillPercent = 1 // it only grows at its end
 	return w
 }
@@ -93,11 +94,15 @@ func (db *DB) commitFailed(cause error) error {
 // bindEvent returns the event's record, creating it for the brand where it was
 // never written. It refuses another brand than the event's.
 func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, error) {
-	e, ok, err := w.event(name)
-	if err != nil {
-		return e, err
+	e, ok := w.bound[name]
+	if !ok {
+		var err error
+		if e, ok, err = w.event(name); err != nil {
+			return e, err
+		}
 	}
 	if ok {
+		w.bound[name] = e
 		return e, checkBrand(name, e.brand, id, b)
 	}
 	number, err := w.events().NextSequence()
@@ -152,7 +157,7 @@ func (w *writer) writeChunk(bucket *bolt.Bucket, k dayKey, number uint32, add []
 		}
 	}
 	before := b.GetCardinality()
-	applyOps(b, w.view.opsOf(k, number))
+	w.view.opsOf(k, number).apply(b)
 	unfolded := b.GetCardinality()
 	b.AddMany(add)
 	after := b.GetCardinality()
@@ -172,17 +177,6 @@ func (w *writer) writeChunk(bucket *bolt.Bucket, k dayKey, number uint32, add []
 	total.bytes += int64(len(value)) - int64(len(old))
 	w.draft.dropChunk(k, number)
 	return len(value), int(after - unfolded), nil
-}
-
-// applyOps sets and clears bits.
-func applyOps(b *roaring.Bitmap, ops []op) {
-	for _, o := range ops {
-		if o.set {
-			b.Add(o.pos)
-		} else {
-			b.Remove(o.pos)
-		}
-	}
 }
 
 // addTotal changes the total of a day, and drops a day without bits.
