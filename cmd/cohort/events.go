@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"cohort/store"
+
+	"github.com/agext/levenshtein"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) eventsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "events [PREFIX]",
+		Short: "List the events",
+		Long: `Events lists the events, or those whose names begin with PREFIX, in order of
+name: the brand of their ids, the first and last day with a mark, how many days
+have one, how many marks there are (bits over all days), and the bytes they take.`,
+		Example: example("cohort events", "cohort events page."),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
+			return a.ask(ctx, func(snap *store.Snapshot) error {
+				events, err := snap.Events(strings.Join(args, ""))
+				if err != nil {
+					return err
+				}
+				return a.writeEvents(events)
+			})
+		}),
+		ValidArgsFunction: a.completeEvent,
+	}
+}
+
+// eventResult is one event.
+type eventResult struct {
+	Event    string  `json:"event"`
+	Brand    *string `json:"brand"`
+	FirstDay *string `json:"first_day"`
+	LastDay  *string `json:"last_day"`
+	Days     int     `json:"days"`
+	Marks    uint64  `json:"marks"`
+	Bytes    uint64  `json:"bytes"`
+}
+
+func (a *app) writeEvents(events []store.Event) error {
+	results := make([]eventResult, len(events))
+	g := &grid{head: []string{"event", "brand", "first_day", "last_day", "days", "marks", "bytes"}}
+	for i, e := range events {
+		r := eventResult{Event: e.Name, Brand: brandName(e.Brand), Days: e.Days, Marks: e.Marks, Bytes: e.Bytes}
+		if e.Days > 0 {
+			first, last := e.First.String(), e.Last.String()
+			r.FirstDay, r.LastDay = &first, &last
+		}
+		results[i] = r
+		g.add(r.Event, orNil(r.Brand), orNil(r.FirstDay), orNil(r.LastDay), r.Days, r.Marks, r.Bytes)
+	}
+	return a.write(map[string]any{"events": results}, g)
+}
+
+// warnUnknown warns of events that were never written, with the nearest name:
+// they count as events without marks, which a slip of the pen also looks like.
+func (a *app) warnUnknown(snap *store.Snapshot, names ...string) error {
+	if a.quiet {
+		return nil
+	}
+	warned := map[string]bool{}
+	for _, name := range names {
+		_, ok, err := snap.Event(name)
+		if err != nil {
+			return err
+		}
+		if ok || warned[name] {
+			continue
+		}
+		warned[name] = true
+		events, err := snap.Events("")
+		if err != nil {
+			return err
+		}
+		if near := nearest(name, events); near != "" {
+			a.warnf("no event %q was ever written; the nearest name is %q", name, near)
+		} else {
+			a.warnf("no event %q was ever written; the store has no events", name)
+		}
+	}
+	return nil
+}
+
+// nearest returns the name that takes the fewest edits to get from name.
+func nearest(name string, events []store.Event) string {
+	best, distance := "", 0
+	for _, e := range events {
+		if d := levenshtein.Distance(name, e.Name, nil); best == "" || d < distance {
+			best, distance = e.Name, d
+		}
+	}
+	return best
+}
+
+// completeEvent completes the name of an event, the first argument.
+func (a *app) completeEvent(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []cobra.Completion
+	err := a.ask(context.Background(), func(snap *store.Snapshot) error {
+		events, err := snap.Events(prefix)
+		for _, e := range events {
+			names = append(names, e.Name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

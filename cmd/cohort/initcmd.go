@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+
+	"cohort/store"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) initCommand() *cobra.Command {
+	var c creation
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Create a store",
+		Long: `Init creates an empty store. What it is created with stays: the kind of ids,
+the time zone whose civil dates are the days, and the first day of a week.`,
+		Example: example("cohort init", "cohort --db shop.db init --ids string --tz Europe/Berlin"),
+		Args:    cobra.NoArgs,
+		RunE: a.do(func(ctx context.Context, _ *cobra.Command, _ []string) (err error) {
+			db, err := a.openToWrite(ctx, c, store.CreateOnly)
+			if err != nil {
+				return err
+			}
+			defer closeInto(&err, db)
+			return a.writeConfig(db.Config())
+		}),
+	}
+	c.addFlags(cmd)
+	return cmd
+}
+
+// writeConfig writes what a store was created with.
+func (a *app) writeConfig(c store.Config) error {
+	g := &grid{head: []string{"path", "tz", "ids", "week_start", "format_version"}}
+	g.add(c.Path, c.TimeZone.String(), c.IDs.String(), c.WeekStart.String(), c.FormatVersion)
+	return a.writeRecord(struct {
+		Path          string `json:"path"`
+		TimeZone      string `json:"tz"`
+		IDs           string `json:"ids"`
+		WeekStart     string `json:"week_start"`
+		FormatVersion int    `json:"format_version"`
+	}{c.Path, c.TimeZone.String(), c.IDs.String(), c.WeekStart.String(), c.FormatVersion}, g)
+}

@@ -1,0 +1,120 @@
+package ingest
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"cohort/placement"
+	"cohort/store"
+)
+
+// Reason is why a row is refused.
+type Reason string
+
+// The reasons. Of several faults the one that stands first here is given; a
+// string id or an event that is too long stands where a bad one does.
+const (
+	BadRow        Reason = "bad_row"      // cannot be taken apart, or another number of fields
+	InvalidUTF8   Reason = "invalid_utf8" // id, event or time
+	BadTime       Reason = "bad_time"
+	AmbiguousTime Reason = "ambiguous_time"
+	BadEvent      Reason = "bad_event"
+	EmptyID       Reason = "empty_id" // or only blanks
+	BadID         Reason = "bad_id"
+	TooLong       Reason = "too_long" // an event or a string id over 255 bytes
+	FutureDay     Reason = "future_day"
+	OtherBrand    Reason = "other_brand"
+)
+
+// maxName is the length of the longest event and string id, in bytes.
+const maxName = 255
+
+// Mark is a row that was read: a fact to store, or one that is refused.
+type Mark struct {
+	Line    int
+	Event   string
+	ID      string
+	Day     store.Day
+	Refused *Refusal // nil unless the row is refused
+}
+
+// Refusal is why a row is refused.
+type Refusal struct {
+	Reason Reason
+	Detail string // what was found, for a message
+}
+
+// Read reads the next row of src and its day, and returns the row's fields too,
+// as in [Row]. Faults of the file's form are told in the Mark; an error is one of
+// src, io.EOF after the last row.
+func Read(src Source, days *DayParser) (Mark, []string, error) {
+	row, err := src.Next()
+	m := Mark{Line: row.Line, Event: row.Event, ID: row.ID}
+	if err != nil {
+		var bad *RowError
+		if !errors.As(err, &bad) {
+			return m, nil, err
+		}
+		m.refuse(BadRow, bad.Why)
+		return m, row.Fields, nil
+	}
+	if !utf8.ValidString(row.ID) || !utf8.ValidString(row.Event) || !utf8.ValidString(row.Time) {
+		m.refuse(InvalidUTF8, "")
+		return m, row.Fields, nil
+	}
+	m.Day, err = days.Day(row.Time)
+	switch {
+	case err == ErrAmbiguousTime:
+		m.refuse(AmbiguousTime, row.Time)
+	case err != nil:
+		m.refuse(BadTime, row.Time)
+	}
+	return m, row.Fields, nil
+}
+
+func (m *Mark) refuse(r Reason, detail string) { m.Refused = &Refusal{r, detail} }
+
+// Adder takes marks, as a [store.Loader] does.
+type Adder interface {
+	Add(event, id string, day store.Day) error
+}
+
+// Add hands a mark that is not refused to the adder. A mark that the adder
+// refuses is refused from then on; any other error is returned.
+func (m *Mark) Add(to Adder, kind placement.Kind) error {
+	blank := strings.TrimSpace(m.ID) == ""
+	id := m.ID
+	if blank {
+		id = "" // refused in any store, after the event is checked
+	}
+	err := to.Add(m.Event, id, m.Day)
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrInvalidEvent):
+		m.refuse(tooLong(m.Event, BadEvent), m.Event)
+	case errors.Is(err, placement.ErrInvalidID) && blank:
+		m.refuse(EmptyID, "")
+	case errors.Is(err, placement.ErrInvalidID) && kind == placement.String:
+		m.refuse(tooLong(m.ID, BadID), m.ID)
+	case errors.Is(err, placement.ErrInvalidID):
+		m.refuse(BadID, m.ID)
+	case errors.Is(err, store.ErrFutureDay):
+		m.refuse(FutureDay, m.Day.String())
+	case errors.Is(err, store.ErrInvalidDay):
+		m.refuse(BadTime, m.Day.String())
+	case errors.Is(err, store.ErrOtherBrand):
+		m.refuse(OtherBrand, err.Error())
+	default:
+		return err
+	}
+	return nil
+}
+
+// tooLong returns TooLong for a name that is, else another reason.
+func tooLong(name string, other Reason) Reason {
+	if len(name) > maxName {
+		return TooLong
+	}
+	return other
+}

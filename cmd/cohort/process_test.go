@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"cohort/placement"
+	"cohort/store"
+)
+
+// cohort returns the command as a process of its own, ended with the test.
+func cohort(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
+	t.Helper()
+	path, err := exec.LookPath("cohort") // installed by TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd = exec.CommandContext(ctx, path, args...)
+	stderr = new(bytes.Buffer)
+	cmd.Stderr = stderr
+	return cmd, stderr
+}
+
+// exitStatus returns the status a process ended with.
+func exitStatus(t *testing.T, err error) int {
+	t.Helper()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	t.Fatal(err)
+	return 0
+}
+
+// writeRows writes rows of distinct ids, one day after the other.
+func writeRows(w *bufio.Writer, from, to int) error {
+	for i := from; i < to; i++ {
+		if _, err := fmt.Fprintf(w, "%d,played,2026-01-%02d\n", i, 1+i%28); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// An interrupted import says what is on disk, and that is there.
+func TestInterruptImport(t *testing.T) {
+	if testing.Short() {
+		t.Skip("imports 1.7 million rows")
+	}
+	// The loader commits a million rows at a time, and half a million are read
+	// ahead: so many are written that one commit must be done by then.
+	const rows = 1_700_000
+	db := filepath.Join(t.TempDir(), "cohort.db")
+	cmd, stderr := cohort(t, "--db", db, "import", "--ids", "number", "--format", "csv",
+		"--no-header", "--id", "1", "--event", "2", "--time", "3")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeRows(bufio.NewWriterSize(stdin, 1<<16), 0, rows); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if got := exitStatus(t, cmd.Wait()); got != statusInterrupted {
+		t.Errorf("exit status %d, %s", got, stderr)
+	}
+	m := regexp.MustCompile(`^cohort: import: interrupted: (\d+) marks are on disk .*; import again to go on\n$`).FindStringSubmatch(stderr.String())
+	if m == nil {
+		t.Fatalf("stderr: %s", stderr)
+	}
+	said, err := strconv.ParseUint(m[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts struct{ Results []struct{ Count uint64 } }
+	askJSON(t, &counts, "--db", db, "count", "seen")
+	if got := counts.Results[0].Count; got != said || got < 1_000_000 || got == rows {
+		t.Errorf("%d ids are on disk, %d were said to be", got, said)
+	}
+}
+
+// An import that waits for someone to type can be interrupted.
+func TestInterruptWaiting(t *testing.T) {
+	for _, header := range []string{"", "id,event,time\n"} {
+		dir := t.TempDir()
+		cmd, stderr := cohort(t, "--db", filepath.Join(dir, "cohort.db"), "import", "--format", "csv")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stdin.Write([]byte(header)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(300 * time.Millisecond) // until it reads
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if got := exitStatus(t, cmd.Wait()); got != statusInterrupted || !strings.HasPrefix(stderr.String(), "cohort: import: interrupted") {
+			t.Errorf("header %q: exit status %d, %s", header, got, stderr)
+		}
+	}
+}
+
+// A reader of the results that leaves early is no error.
+func TestClosedPipe(t *testing.T) {
+	dir := t.TempDir()
+	db, rows := filepath.Join(dir, "cohort.db"), filepath.Join(dir, "rows.csv")
+	f, err := os.Create(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(writeRows(bufio.NewWriter(f), 0, 100_000), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	load, stderr := cohort(t, "--db", db, "import", "--ids", "number", "--no-header", "--id", "1", "--event", "2", "--time", "3", rows)
+	if err := load.Run(); err != nil {
+		t.Fatal(err, stderr)
+	}
+	for _, form := range []string{"--quiet", "--json", "--csv"} {
+		cmd, stderr := cohort(t, "--db", db, form, "members", "played[all]")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReaderSize(out, 16).ReadByte(); err != nil {
+			t.Fatal(err)
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := exitStatus(t, cmd.Wait()); got != 0 || stderr.Len() > 0 {
+			t.Errorf("%s: exit status %d, %s", form, got, stderr)
+		}
+	}
+}
+
+// A store in use gives an error soon, and can be waited for.
+func TestStoreInUse(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cohort.db")
+	db, err := store.Open(path, &store.Options{IDs: placement.String})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"events"}, {"mark", "played", "anna"}} {
+		cmd, stderr := cohort(t, append([]string{"--db", path}, args...)...)
+		start := time.Now()
+		status := exitStatus(t, cmd.Run())
+		if took := time.Since(start); status != statusFailed || took > 2*time.Second {
+			t.Errorf("%q: exit status %d after %v", args, status, took)
+		}
+		if got, want := stderr.String(), "; wait for it with --wait 30s\n"; !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 1 {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+
+	cmd, stderr := cohort(t, "--db", path, "--wait", "30s", "events")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(1500 * time.Millisecond) // longer than it waits unasked
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v, %s", err, stderr)
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cohort": runForTest})
+}
+
+// runForTest is the command with a clock: NOW is the time it tells.
+func runForTest() {
+	now := time.Now
+	if s := os.Getenv("NOW"); s != "" {
+		t, err := time.Parse(time.RFC3339, s)
+		if err != nil {
+			panic(err)
+		}
+		now = func() time.Time { return t }
+	}
+	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}, now))
+}
+
+func TestScripts(t *testing.T) {
+	example, err := filepath.Abs("../../docs/example.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("NOW", "2026-02-01T12:00:00Z")
+			env.Setenv("EXAMPLE", example)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": cmdStatus,
+			"keys":   cmdKeys,
+			"oneline": func(ts *testscript.TestScript, neg bool, args []string) {
+				if n := strings.Count(ts.ReadFile("stderr"), "\n"); (n == 1) == neg {
+					ts.Fatalf("stderr has %d lines", n)
+				}
+			},
+		},
+	})
+}
+
+// cmdStatus runs a command that must exit with a status: status 2 cohort count.
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command args...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// cmdKeys checks that stdout is one JSON document, and that an object in it has
+// the keys, and no others: keys results.0 id count. A path of "." is the document.
+func cmdKeys(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: keys path key...")
+	}
+	dec := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout")))
+	var value any
+	ts.Check(dec.Decode(&value))
+	if dec.More() {
+		ts.Fatalf("more than one document")
+	}
+	for step := range strings.SplitSeq(strings.Trim(args[0], "."), ".") {
+		if step == "" {
+			continue
+		}
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			ts.Check(err)
+			if i >= len(v) {
+				ts.Fatalf("%s: only %d elements", step, len(v))
+			}
+			value = v[i]
+		}
+	}
+	object, ok := value.(map[string]any)
+	if !ok {
+		ts.Fatalf("%s is no object: %v", args[0], value)
+	}
+	var got []string
+	for k := range object {
+		got = append(got, k)
+	}
+	slices.Sort(got)
+	want := slices.Sorted(slices.Values(args[1:]))
+	if !slices.Equal(got, want) {
+		ts.Fatalf("keys %v, want %v", got, want)
+	}
+}

@@ -1,0 +1,332 @@
+package query_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"cohort/placement"
+	"cohort/query"
+	"cohort/store"
+)
+
+func asOfText(asOf *store.Day) string {
+	if asOf == nil {
+		return "today"
+	}
+	return asOf.String()
+}
+
+func options(asOf *store.Day) []query.Option {
+	if asOf == nil {
+		return nil
+	}
+	return []query.Option{query.AsOf(*asOf)}
+}
+
+func (w *world) askAll(t *testing.T) {
+	snap, err := w.db.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := snap.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	src := []query.Source{w.db, snap}[w.rng.IntN(2)]
+	for range 6 {
+		w.askCount(t, src)
+		w.askExpr(t, src)
+	}
+	for range 3 {
+		w.askFunnel(t, src)
+		w.askActive(t, src)
+		w.askRetention(t, src)
+		w.askBetween(t, src)
+	}
+}
+
+func (w *world) askCount(t *testing.T, src query.Source) {
+	event, p, asOf := w.event(w.anyBrand()), w.period(), w.asOf()
+	got, err := query.Count(t.Context(), src, event, p.Period, options(asOf)...)
+	first, last := p.read(w.ask(asOf, false), event)
+	if want := len(w.union(event, first, last)); err != nil || got != uint64(want) {
+		t.Errorf("count %s[%v] as of %s: got %d, %v, want %d", event, p, asOfText(asOf), got, err, want)
+	}
+}
+
+func (w *world) askExpr(t *testing.T, src query.Source) {
+	b, asOf := w.anyBrand(), w.asOf()
+	x := w.expr(b, w.rng.IntN(5))
+	parsed, err := query.Parse(x.String())
+	if err != nil || parsed != x.Expr {
+		t.Fatalf("%v is read as %v, %v", x, parsed, err)
+	}
+	want := x.set(w.ask(asOf, false))
+	got, err := query.Size(t.Context(), src, parsed, options(asOf)...)
+	if err != nil || got.Count != uint64(len(want)) || got.Expr != x.String() {
+		t.Errorf("size of %v as of %s: got %v, %v, want %d", x, asOfText(asOf), got, err, len(want))
+	}
+	if collide := float64(got.Count) * float64(got.Count) / (1 << 33); w.kind == placement.Number && got.ExpectedCollisions != 0 ||
+		got.ExpectedCollisions > collide {
+		t.Errorf("%d ids are expected to collide %g times", got.Count, got.ExpectedCollisions)
+	}
+
+	members, opts := w.members(b, want), options(asOf)
+	if w.rng.IntN(2) == 0 {
+		limit := 1 + w.rng.IntN(10)
+		opts = append(opts, query.Limit(limit))
+		members = members[:min(limit, len(members))]
+	}
+	ids := []string{}
+	for id, err := range query.Members(t.Context(), src, x.Expr, opts...) {
+		if err != nil {
+			t.Fatalf("members of %v: %v", x, err)
+		}
+		ids = append(ids, id)
+	}
+	if !slices.Equal(ids, members) {
+		t.Errorf("members of %v as of %s: got %q, want %q", x, asOfText(asOf), ids, members)
+	}
+}
+
+func (w *world) askFunnel(t *testing.T, src query.Source) {
+	b, asOf, over := w.anyBrand(), w.asOf(), w.period()
+	a := w.ask(asOf, true)
+	var steps []query.Step
+	var sets []set
+	var events []string
+	for range 1 + w.rng.IntN(4) {
+		if w.rng.IntN(3) == 0 {
+			x := w.expr(b, w.rng.IntN(3))
+			sets = append(sets, x.set(a))
+			if text := query.TextStep(x.String()); w.rng.IntN(2) == 0 && len(query.Events(x.Expr)) > 0 {
+				steps = append(steps, text)
+			} else {
+				steps = append(steps, query.SetStep(x.Expr))
+			}
+			continue
+		}
+		event := w.event(b)
+		first, last := over.read(a, event)
+		sets = append(sets, a.union(event, first, last))
+		steps = append(steps, []query.Step{query.EventStep(event), query.TextStep(event)}[w.rng.IntN(2)])
+		events = append(events, event)
+	}
+	want := w.funnel(a, steps, sets)
+	got, err := query.Funnel(t.Context(), src, steps, query.FunnelOptions{Over: over.Period, AsOf: asOf})
+	w.compareJSON(t, got, err, want, "funnel %v over %v as of %s", steps, over, asOfText(asOf))
+
+	if len(events) == len(steps) && asOf == nil {
+		got, err := query.AndCount(t.Context(), src, over.Period, events...)
+		w.compareJSON(t, got, err, want, "and-count of %q over %v", events, over)
+	}
+}
+
+// funnel is the JSON of a funnel of sets.
+func (w *world) funnel(a asking, steps []query.Step, sets []set) map[string]any {
+	rows, overlap := []any{}, 0.0
+	prefix, first := sets[0], len(sets[0])
+	for k, s := range sets {
+		row := map[string]any{"event": steps[k].String(), "of_previous": nil, "dropped": nil}
+		if k > 0 {
+			overlap = max(overlap, w.overlap(len(prefix), len(s)))
+			next := intersect(prefix, s)
+			row["of_previous"] = jsonRate(len(next), len(prefix))
+			row["dropped"] = float64(len(prefix) - len(next))
+			prefix = next
+		}
+		row["reached"] = float64(len(prefix))
+		row["of_first"] = jsonRate(len(prefix), first)
+		rows = append(rows, row)
+	}
+	return map[string]any{"as_of": a.asOf.String(), "open": 0.0, "expected_false_overlap": overlap, "steps": rows}
+}
+
+// jsonRate is a rate as JSON gives it back.
+func jsonRate(part, whole int) any {
+	if f := fraction(part, whole); f != nil {
+		return *f
+	}
+	return nil
+}
+
+// compareJSON compares a report with the JSON it should have.
+func (w *world) compareJSON(t *testing.T, report any, err error, want any, format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	data, err := json.Marshal(report)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+	var got any
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !near(got, want) {
+		text, _ := json.Marshal(want)
+		t.Errorf("%s, today %v:\ngot  %s\nwant %s", what, w.today, data, text)
+	}
+}
+
+// near is DeepEqual but for the last digits of numbers.
+func near(x, y any) bool {
+	switch x := x.(type) {
+	case float64:
+		y, ok := y.(float64)
+		return ok && math.Abs(x-y) <= 1e-12*math.Abs(y)
+	case []any:
+		y, ok := y.([]any)
+		return ok && slices.EqualFunc(x, y, near)
+	case map[string]any:
+		y, ok := y.(map[string]any)
+		return ok && maps.EqualFunc(x, y, near)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// ends returns the ends of a report, left out or not, and the days they mean; ok
+// is false for no rows.
+func (w *world) ends(event string) (from, to query.Period, first, last store.Day, ok bool) {
+	first, last, ok = w.stored(event)
+	if w.rng.IntN(3) > 0 {
+		p := w.single()
+		from = p.Period
+		first, _, _ = p.days(asking{}, "")
+	}
+	if w.rng.IntN(3) > 0 {
+		p := w.single()
+		_, pLast, _ := p.days(asking{}, "")
+		if from == query.All() || first <= pLast {
+			to, last = p.Period, pLast
+			ok = ok || from != query.All()
+		}
+	}
+	return from, to, first, last, ok && first <= last
+}
+
+func (w *world) askActive(t *testing.T, src query.Source) {
+	event, by, asOf := w.event(w.anyBrand()), everyBy[w.rng.IntN(3)], w.asOf()
+	from, to, first, last, ok := w.ends(event)
+	trailing := [][]int{nil, {7, 30}, {28}, {1, 2, 3}, {}, {30, 28}, {60, 7}}[w.rng.IntN(7)]
+	a := w.ask(asOf, true)
+	shown := trailing
+	if trailing == nil {
+		shown = []int{7, 30}
+	}
+	rows := []any{}
+	var sum, n float64
+	if ok {
+		spans, labels := w.eachPeriod(by, first, last)
+		for i := range spans {
+			row := a.activeRow(event, by, spans[i], labels[i], shown)
+			if s, ok := row["stickiness"].(float64); ok && row["incomplete"] == false {
+				sum, n = sum+s, n+1
+			}
+			rows = append(rows, map[string]any(row))
+		}
+	}
+	want := map[string]any{"as_of": a.asOf.String(), "rows": rows}
+	if by == query.ByDay && len(rows) > 0 {
+		want["mean_stickiness"] = nil
+		if n > 0 {
+			want["mean_stickiness"] = sum / n
+		}
+	}
+	got, err := query.Active(t.Context(), src, event, query.ActiveOptions{From: from, To: to, By: by, Trailing: trailing, AsOf: asOf})
+	w.compareJSON(t, got, err, want, "active %s from %v to %v by %v, trailing %v, as of %s", event, from, to, by, trailing, asOfText(asOf))
+}
+
+func (w *world) askRetention(t *testing.T, src query.Source) {
+	b, by, asOf := w.anyBrand(), everyBy[w.rng.IntN(3)], w.asOf()
+	event := w.event(b)
+	o := query.RetentionOptions{By: by, AsOf: asOf, Cohort: query.CohortOf(w.rng.IntN(2)), SimpleMean: w.rng.IntN(2) == 0}
+	if w.rng.IntN(2) == 0 {
+		o.Return = w.event(b)
+	}
+	if w.rng.IntN(2) == 0 {
+		o.Periods = 1 + w.rng.IntN(10)
+	}
+	var first, last store.Day
+	var ok bool
+	o.From, o.To, first, last, ok = w.ends(event)
+	a := w.ask(asOf, true)
+	var spans []store.Period
+	var labels []string
+	if ok {
+		spans, labels = w.eachPeriod(by, first, last)
+	}
+	got, err := query.Retention(t.Context(), src, event, o)
+	w.compareJSON(t, got, err, w.triangle(a, event, o, spans, labels), "retention of %s, %+v, as of %s", event, o, asOfText(asOf))
+}
+
+// triangle is the JSON of retention.
+func (w *world) triangle(a asking, event string, o query.RetentionOptions, spans []store.Period, labels []string) map[string]any {
+	back := o.Return
+	if back == "" {
+		back = event
+	}
+	offsets := o.Periods
+	if offsets == 0 && len(spans) > 0 {
+		for d := spans[0].First; d <= a.asOf; offsets++ {
+			days, _ := calendarSpan(o.By, w.week, d)
+			d = days.Last + 1
+		}
+		offsets = max(1, min(31, offsets))
+	}
+	cohorts, overlap := []any{}, 0.0
+	counts, sizes, rates, cells := make([]int, offsets), make([]int, offsets), make([]float64, offsets), make([]int, offsets)
+	for i, days := range spans {
+		ids := a.cohort(event, days, o.Cohort)
+		row := []any{}
+		later := days
+		for n := range offsets {
+			if !a.ended(later.Last) {
+				row = append(row, map[string]any{"count": nil, "rate": nil, "incomplete": true})
+			} else {
+				returned := a.union(back, later.First, later.Last)
+				both := len(intersect(ids, returned))
+				row = append(row, map[string]any{"count": float64(both), "rate": jsonRate(both, len(ids)), "incomplete": false})
+				overlap = max(overlap, w.overlap(len(ids), len(returned)))
+				if len(ids) > 0 {
+					counts[n], sizes[n], cells[n] = counts[n]+both, sizes[n]+len(ids), cells[n]+1
+					rates[n] += float64(both) / float64(len(ids))
+				}
+			}
+			later, _ = calendarSpan(o.By, w.week, later.Last+1)
+		}
+		cohorts = append(cohorts, map[string]any{"period": labels[i], "size": float64(len(ids)), "cells": row})
+	}
+	mean := []any{}
+	for n := range offsets {
+		rate := jsonRate(counts[n], sizes[n])
+		if o.SimpleMean && cells[n] > 0 {
+			rate = rates[n] / float64(cells[n])
+		}
+		mean = append(mean, map[string]any{"rate": rate, "cohorts": float64(cells[n])})
+	}
+	return map[string]any{"as_of": a.asOf.String(), "expected_false_overlap": overlap, "cohorts": cohorts, "mean": mean}
+}
+
+func (w *world) askBetween(t *testing.T, src query.Source) {
+	event, from, to, asOf := w.event(w.anyBrand()), w.day(), w.day(), w.asOf()
+	a := w.ask(asOf, true)
+	x, y := a.union(event, from, a.bound(from)), a.union(event, to, a.bound(to))
+	want := map[string]any{"from": from.String(), "to": to.String(), "size": float64(len(x)), "count": nil, "rate": nil,
+		"incomplete": true, "expected_false_overlap": 0.0}
+	if a.ended(from) && a.ended(to) {
+		both := len(intersect(x, y))
+		want["count"], want["rate"], want["incomplete"] = float64(both), jsonRate(both, len(x)), false
+		want["expected_false_overlap"] = w.overlap(len(x), len(y))
+	}
+	got, err := query.RetentionBetween(t.Context(), src, event, from, to, options(asOf)...)
+	w.compareJSON(t, got, err, want, "retention of %s from %v to %v as of %s", event, from, to, asOfText(asOf))
+}

@@ -1,0 +1,269 @@
+package query_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"cohort/placement"
+	"cohort/query"
+	"cohort/store"
+)
+
+// set is a set of positions.
+type set = map[uint32]bool
+
+// model is a store in maps: the oracle that answers every question by loops over
+// days and ids, without bitmaps, chunks or the calendar of the package.
+type model struct {
+	kind  placement.Kind
+	week  store.WeekStart
+	today store.Day
+	marks map[string]map[store.Day]set            // event, day, positions
+	brand map[string]placement.Brand              // of each event
+	known map[placement.Brand]map[uint32][]string // ids at each placement, in order
+}
+
+func newModel(kind placement.Kind, week store.WeekStart, today store.Day) *model {
+	return &model{kind, week, today, map[string]map[store.Day]set{}, map[string]placement.Brand{},
+		map[placement.Brand]map[uint32][]string{}}
+}
+
+// parse returns the brand and the position of an id.
+func (m *model) parse(id string) (placement.Brand, uint32) {
+	b, mixed, err := m.kind.Parse(id)
+	if err != nil {
+		panic(err)
+	}
+	return b, mixed.Placement()
+}
+
+func (m *model) mark(event, id string, d store.Day) {
+	b, pos := m.parse(id)
+	if m.marks[event] == nil {
+		m.marks[event], m.brand[event] = map[store.Day]set{}, b
+	}
+	if m.marks[event][d] == nil {
+		m.marks[event][d] = set{}
+	}
+	m.marks[event][d][pos] = true
+	if m.known[b] == nil {
+		m.known[b] = map[uint32][]string{}
+	}
+	if ids := m.known[b][pos]; !slices.Contains(ids, id) {
+		m.known[b][pos] = append(ids, id)
+		slices.Sort(m.known[b][pos])
+	}
+}
+
+// unmark clears the bit unless another known id shares it.
+func (m *model) unmark(event, id string, d store.Day) store.Result {
+	b, pos := m.parse(id)
+	if !m.marks[event][d][pos] {
+		return store.Absent
+	}
+	for _, other := range m.known[b][pos] {
+		if other != id {
+			return store.Shared
+		}
+	}
+	delete(m.marks[event][d], pos)
+	return store.Cleared
+}
+
+// stored returns the event's first and last day with a mark.
+func (m *model) stored(event string) (first, last store.Day, ok bool) {
+	for d, positions := range m.marks[event] {
+		if len(positions) == 0 {
+			continue
+		}
+		if !ok {
+			first, last, ok = d, d, true
+		}
+		first, last = min(first, d), max(last, d)
+	}
+	return first, last, ok
+}
+
+// union returns the positions marked on any day of first to last.
+func (m *model) union(event string, first, last store.Day) set {
+	all := set{}
+	for d := first; d <= last; d++ {
+		maps.Copy(all, m.marks[event][d])
+	}
+	return all
+}
+
+// asking is how a question reads the model.
+type asking struct {
+	*model
+	asOf   store.Day
+	given  bool
+	report bool
+}
+
+// ask returns how a question with an as-of, or none, reads.
+func (m *model) ask(asOf *store.Day, report bool) asking {
+	a := asking{m, m.today, asOf != nil, report}
+	if asOf != nil {
+		a.asOf = *asOf
+	}
+	return a
+}
+
+// bound cuts a last day to what may be read.
+func (a asking) bound(last store.Day) store.Day {
+	if a.given || a.report {
+		return min(last, a.asOf)
+	}
+	return last
+}
+
+func (a asking) ended(last store.Day) bool { return last <= a.asOf && last < a.today }
+
+// testPeriod is a period and what days it means; ok is false for none.
+type testPeriod struct {
+	query.Period
+	days func(a asking, event string) (first, last store.Day, ok bool)
+}
+
+// read returns the days of the period that are read.
+func (p testPeriod) read(a asking, event string) (first, last store.Day) {
+	first, last, ok := p.days(a, event)
+	if !ok {
+		return 1, 0
+	}
+	return first, a.bound(last)
+}
+
+// testExpr is an expression and what set it means.
+type testExpr struct {
+	query.Expr
+	set func(a asking) set
+}
+
+// every is the positions marked on each of the days of a period.
+func (a asking) every(event string, p testPeriod) set {
+	first, last := p.read(a, event)
+	stored, _, ok := a.stored(event)
+	if !ok {
+		return set{}
+	}
+	var all set
+	for d := max(first, stored); d <= min(last, a.asOf); d++ {
+		if all == nil {
+			all = maps.Clone(a.marks[event][d])
+			if all == nil {
+				all = set{}
+			}
+		}
+		maps.DeleteFunc(all, func(pos uint32, _ bool) bool { return !a.marks[event][d][pos] })
+	}
+	if all == nil {
+		return set{}
+	}
+	return all
+}
+
+// intersect, subtract and unite make new sets.
+func intersect(x, y set) set {
+	z := set{}
+	for pos := range x {
+		if y[pos] {
+			z[pos] = true
+		}
+	}
+	return z
+}
+
+func subtract(x, y set) set {
+	z := set{}
+	for pos := range x {
+		if !y[pos] {
+			z[pos] = true
+		}
+	}
+	return z
+}
+
+func unite(x, y set) set {
+	z := maps.Clone(x)
+	maps.Copy(z, y)
+	return z
+}
+
+// members lists the known ids of a set.
+func (m *model) members(b placement.Brand, s set) []string {
+	ids := []string{}
+	for _, pos := range slices.Sorted(maps.Keys(s)) {
+		ids = append(ids, m.known[b][pos]...)
+	}
+	return ids
+}
+
+// fraction is a rate, nil for none.
+func fraction(part, whole int) *float64 {
+	if whole == 0 {
+		return nil
+	}
+	f := float64(part) / float64(whole)
+	return &f
+}
+
+// overlap is a·b/2³², 0 for numbers.
+func (m *model) overlap(a, b int) float64 {
+	if m.kind == placement.Number {
+		return 0
+	}
+	return float64(a) * float64(b) / (1 << 32)
+}
+
+// activeRow is a row of active ids, in the keys of its JSON.
+type activeRow map[string]any
+
+func (a asking) activeRow(event string, by query.By, days store.Period, label string, trailing []int) activeRow {
+	count := func(first store.Day) int {
+		if days.First > a.asOf {
+			return 0
+		}
+		return len(a.union(event, first, min(days.Last, a.asOf)))
+	}
+	row := activeRow{"period": label, "active": float64(count(days.First)), "incomplete": !a.ended(days.Last)}
+	if by != query.ByDay {
+		return row
+	}
+	month := 30
+	for _, n := range trailing {
+		row[fmt.Sprintf("w%d", n)] = float64(count(days.Last - store.Day(n) + 1))
+		if n == 28 && !slices.Contains(trailing, 30) {
+			month = 28
+		}
+	}
+	row["stickiness"] = nil
+	if f := fraction(count(days.First), count(days.Last-store.Day(month)+1)); f != nil {
+		row["stickiness"] = *f
+	}
+	return row
+}
+
+// eachPeriod lists the periods, and labels, that hold the days first to last.
+func (m *model) eachPeriod(by query.By, first, last store.Day) (spans []store.Period, labels []string) {
+	for d := first; d <= last; {
+		days, label := calendarSpan(by, m.week, d)
+		spans, labels = append(spans, days), append(labels, label)
+		d = days.Last + 1
+	}
+	return spans, labels
+}
+
+// cohort is the ids of a cohort whose period is days.
+func (a asking) cohort(event string, days store.Period, of query.CohortOf) set {
+	last := min(days.Last, a.asOf)
+	ids := a.union(event, days.First, last)
+	if of == query.CohortFirst {
+		if first, _, ok := a.stored(event); ok {
+			ids = subtract(ids, a.union(event, first, min(days.First-1, a.asOf)))
+		}
+	}
+	return ids
+}
