@@ -3,11 +3,10 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"cohort/placement"
-
-	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // batch writes the rows of a load in one transaction. Results must be those of
@@ -93,129 +92,50 @@ func (b *batch) register() error {
 }
 
 func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
-	ids := b.distinct(days)
-	b.crowded[brand] = make(map[uint32]*crowd)
 	bits := b.w.set.registryBits()
-	for len(ids) > 0 {
-		number := ids[0].mixed.Placement() >> bits
-		end, _ := slices.BinarySearchFunc(ids, number, func(e idEntry, n uint32) int {
-			if e.mixed.Placement()>>bits <= n {
-				return -1
+	parts, ends := partition(b.rowsOf(days), 1<<(32-bits), func(e idEntry) uint32 { return e.mixed.Placement() >> bits })
+	var changes []*idsChange
+	start := 0
+	for number, end := range ends {
+		if end > start {
+			c, err := b.w.newIDsChange(brand, uint32(number), parts[start:end])
+			if err != nil {
+				return err
 			}
-			return 1
-		})
-		if err := b.registerChunk(brand, number, ids[:end]); err != nil {
+			changes = append(changes, c)
+		}
+		start = end
+	}
+	if err := inParallel(len(changes), func(i int) error { return b.w.mergeRegistry(changes[i]) }); err != nil {
+		return err
+	}
+	b.crowded[brand] = make(map[uint32]*crowd)
+	for _, c := range changes {
+		maps.Copy(b.crowded[brand], c.crowds)
+		if err := b.w.putIDs(c); err != nil {
 			return err
 		}
-		ids = ids[end:]
 	}
 	return nil
 }
 
-// distinct returns the ids of the rows, ascending, each once.
-func (b *batch) distinct(days []*loadDay) []idEntry {
+// rowsOf returns the ids of the days' rows.
+func (b *batch) rowsOf(days []*loadDay) []idEntry {
 	n := 0
 	for _, d := range days {
 		n += len(d.mixed)
 	}
-	if b.w.set.keepStrings() {
-		ids := make([]idEntry, 0, n)
-		for _, d := range days {
-			for i, m := range d.mixed {
-				ids = append(ids, idEntry{m, d.ids[i]})
-			}
-		}
-		slices.SortFunc(ids, idEntry.compare)
-		return slices.CompactFunc(ids, func(x, y idEntry) bool { return x.mixed == y.mixed })
-	}
-	keys := make([]uint64, 0, n) // numbers sort faster than entries
+	rows := make([]idEntry, 0, n)
 	for _, d := range days {
-		for _, m := range d.mixed {
-			keys = append(keys, sortKey(m))
-		}
-	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	ids := make([]idEntry, len(keys))
-	for i, k := range keys {
-		ids[i].mixed = mixedOf(k)
-	}
-	return ids
-}
-
-// registerChunk adds to one registry chunk those of the ids, ascending, that
-// are not known, and notes where ids are crowded.
-func (b *batch) registerChunk(brand placement.Brand, number uint32, ids []idEntry) error {
-	if b.w.set.ids == placement.Number {
-		return b.registerNumbers(brand, number, ids)
-	}
-	var folded idsValue
-	if value := b.w.idsValue(brand, number); value != nil {
-		var err error
-		if folded, err = b.w.openIDs(brand, number, value); err != nil {
-			return err
-		}
-	}
-	pending := b.w.view.idsOf(brand, number)
-	add := make([]idEntry, 0, len(ids))
-	at := 0
-	for len(ids) > 0 {
-		p := ids[0].mixed.Placement()
-		n := 1
-		for n < len(ids) && ids[n].mixed.Placement() == p {
-			n++
-		}
-		at = folded.lowerBound(firstAt(p), at)
-		i, _ := slices.BinarySearchFunc(pending, firstEntry(p), idEntry.compare)
-		here := knownAt(folded, at, pending[i:], p)
-		first := len(add)
-		for _, e := range ids[:n] {
-			if !slices.Contains(here, e.mixed) {
-				add = append(add, e)
+		for i, m := range d.mixed {
+			e := idEntry{mixed: m}
+			if d.ids != nil {
+				e.id = d.ids[i]
 			}
-		}
-		if len(here)+len(add)-first > 1 {
-			b.crowded[brand][p] = &crowd{known: here}
-		}
-		ids = ids[n:]
-	}
-	_, err := b.w.writeIDs(brand, number, add)
-	return err
-}
-
-// knownAt lists the ids known at a placement, given where it would be found. It
-// returns nil, without allocating, where there are none.
-func knownAt(folded idsValue, at int, pending []idEntry, p uint32) []placement.Mixed {
-	var known []placement.Mixed
-	for i := range folded.count(at, p) {
-		known = append(known, folded.mixed(at+i))
-	}
-	for i := 0; i < len(pending) && pending[i].mixed.Placement() == p; i++ {
-		known = append(known, pending[i].mixed)
-	}
-	return known
-}
-
-// registerNumbers is registerChunk of a store of numbers: no two share a
-// placement.
-func (b *batch) registerNumbers(brand placement.Brand, number uint32, ids []idEntry) error {
-	pending := b.w.view.idsOf(brand, number)
-	known := roaring.New()
-	if value := b.w.idsValue(brand, number); value != nil {
-		c, err := b.w.openIDSet(brand, number, value)
-		if err != nil {
-			return err
-		}
-		if known, err = c.bitmap(); err != nil {
-			return err
+			rows = append(rows, e)
 		}
 	}
-	for _, e := range pending {
-		known.Add(e.mixed.Placement())
-	}
-	add := slices.DeleteFunc(ids, func(e idEntry) bool { return known.Contains(e.mixed.Placement()) })
-	_, err := b.w.writeIDs(brand, number, add)
-	return err
+	return rows
 }
 
 // countShared walks the rows at crowded placements in order and returns how
@@ -270,31 +190,39 @@ func (b *batch) countShared() (uint64, error) {
 // writeDay merges the rows of one (event, day), and what the journal holds for
 // it, into its chunks. It returns how many bits were not set before.
 func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
+	w := b.w
+	bits := w.set.chunkBits()
 	positions := make([]uint32, len(d.mixed))
 	for i, m := range d.mixed {
 		positions[i] = m.Placement()
 	}
-	slices.Sort(positions)
-	positions = slices.Compact(positions)
-	w := b.w
-	bucket, err := w.days().CreateBucketIfNotExists(k.bytes())
+	positions, ends := partition(positions, 1<<(32-bits), func(p uint32) uint32 { return p >> bits })
+	bucket, err := w.createDay(k)
 	if err != nil {
 		return 0, err
 	}
-	var total dayTotal
-	for _, number := range b.chunksOf(k, positions) {
-		end, _ := slices.BinarySearchFunc(positions, number, func(p, n uint32) int {
-			if p>>w.set.chunkBits() <= n {
-				return -1
+	var changes []*chunkChange
+	start := 0
+	for number, end := range ends {
+		ops := w.view.opsOf(k, uint32(number))
+		if end > start || ops != nil {
+			c, err := w.newChunkChange(bucket, k, uint32(number), positions[start:end])
+			if err != nil {
+				return 0, err
 			}
-			return 1
-		})
-		_, n, err := w.writeChunk(bucket, k, number, positions[:end], &total)
-		if err != nil {
+			changes = append(changes, c)
+		}
+		start = end
+	}
+	if err := inParallel(len(changes), func(i int) error { return w.mergeChunk(changes[i]) }); err != nil {
+		return 0, err
+	}
+	var total dayTotal
+	for _, c := range changes {
+		if err := w.putChunk(bucket, c, &total); err != nil {
 			return 0, err
 		}
-		added += uint64(n)
-		positions = positions[end:]
+		added += c.added
 	}
 	if err := w.addTotal(k, total); err != nil {
 		return 0, err
@@ -303,24 +231,4 @@ func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
 		return added, nil
 	}
 	return added, w.markFolded(k)
-}
-
-// chunksOf returns the chunks, ascending, that the positions or the journal
-// touch.
-func (b *batch) chunksOf(k dayKey, positions []uint32) []uint32 {
-	var numbers []uint32
-	for _, p := range positions {
-		n := p >> b.w.set.chunkBits()
-		if len(numbers) == 0 || numbers[len(numbers)-1] != n {
-			numbers = append(numbers, n)
-		}
-	}
-	if ops, ok := b.w.view.days.Get(k); ok {
-		for _, c := range ops.chunks {
-			numbers = append(numbers, c.number)
-		}
-		slices.Sort(numbers)
-		numbers = slices.Compact(numbers)
-	}
-	return numbers
 }

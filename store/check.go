@@ -47,34 +47,42 @@ type boltMeta struct {
 	freelist uint64
 	used     uint64 // pages
 	txid     uint64
+	heads    int // that are valid, of two
 }
 
 // checkHead reads the file's head. clean says that the file was closed, so that
-// bbolt finds the list of free pages in it. It refuses a file that is shorter
-// than its used pages.
-func checkHead(path string) (clean bool, err error) {
+// bbolt finds the list of free pages in it; whole, that both heads are valid. It
+// refuses a file that is shorter than its used pages.
+func checkHead(path string) (clean, whole bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	defer f.Close()
 	m, err := readHead(f)
-	return m.freelist != boltNoFreelist, err
+	return m.freelist != boltNoFreelist, m.heads >= 2, err
 }
 
 func readHead(f *os.File) (boltMeta, error) {
 	var best boltMeta
+	heads := 0
 	first, ok := readMeta(f, 0)
 	if ok {
-		best = first
+		best, heads = first, 1
 	}
 	// The second head stands one page behind the first. Where the first does
 	// not tell the size of a page, try those there are.
 	for p := int64(1024); p <= 64<<10; p *= 2 {
-		if second, ok := readMeta(f, p); ok && int64(second.pageSize) == p && (best.pageSize == 0 || second.txid > best.txid) {
+		second, ok := readMeta(f, p)
+		if !ok || int64(second.pageSize) != p {
+			continue
+		}
+		heads++
+		if best.pageSize == 0 || second.txid > best.txid {
 			best = second
 		}
 	}
+	best.heads = heads
 	// Measured after the heads were read: another process may be growing it.
 	info, err := f.Stat()
 	if err != nil {
@@ -309,12 +317,15 @@ func (c *pageCheck) branch(p page, low, high []byte, path [][]byte, depth, leave
 		}
 	}
 	keys := make([][]byte, p.count)
+	next := pageHeader + elementSize*p.count
 	for i := range keys {
 		at := pageHeader + elementSize*i
-		var err error
-		if keys[i], err = p.key(i, at, binary.LittleEndian.Uint32(p.data[at:]), binary.LittleEndian.Uint32(p.data[at+4:])); err != nil {
-			return err
+		pos, size := binary.LittleEndian.Uint32(p.data[at:]), binary.LittleEndian.Uint32(p.data[at+4:])
+		end := uint64(next) + uint64(size)
+		if uint64(at)+uint64(pos) != uint64(next) || end > uint64(len(p.data)) {
+			return corruptf("branch page %d: key %d does not follow its predecessor", p.id, i)
 		}
+		keys[i], next = p.data[next:end], int(end)
 		if i > 0 && bytes.Compare(keys[i-1], keys[i]) >= 0 {
 			return corruptf("branch page %d: keys are out of order", p.id)
 		}
@@ -336,15 +347,6 @@ func (c *pageCheck) branch(p page, low, high []byte, path [][]byte, depth, leave
 		}
 	}
 	return nil
-}
-
-// key returns key i of a page, whose element stands at offset at.
-func (p page) key(i, at int, pos, size uint32) ([]byte, error) {
-	start := uint64(at) + uint64(pos)
-	if start < uint64(pageHeader+elementSize*p.count) || start+uint64(size) > uint64(len(p.data)) {
-		return nil, corruptf("page %d: key %d lies outside", p.id, i)
-	}
-	return p.data[start : start+uint64(size)], nil
 }
 
 // leaf checks a leaf page and the buckets in it. Keys and values stand in the

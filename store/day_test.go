@@ -45,6 +45,7 @@ func TestParseDay(t *testing.T) {
 // TestDayEveryDate steps through all 3.65 million valid days beside the calendar
 // of package time.
 func TestDayEveryDate(t *testing.T) {
+	t.Parallel()
 	date := time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for d := store.MinDay; d <= store.MaxDay; d++ {
 		y, m, dom := date.Date()

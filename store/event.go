@@ -47,10 +47,18 @@ func (s *Snapshot) Event(name string) (e Event, ok bool, err error) {
 func (s *Snapshot) Events(prefix string) (events []Event, err error) {
 	err = s.do("events", func() error {
 		c := s.events().Cursor()
-		for k, v := c.Seek([]byte(prefix)); k != nil && bytes.HasPrefix(k, []byte(prefix)); k, v = c.Next() {
+		k, v := c.Seek([]byte(prefix))
+		if before, v := previous(c, k); before != nil && !eventHolds(before, v) {
+			return corruptf("event %q: checksum does not hold", before)
+		}
+		for k, v = c.Seek([]byte(prefix)); k != nil; k, v = c.Next() {
+			// The one behind the prefix too: its name may be damaged.
 			rec, err := unsealEvent(k, v)
 			if err != nil {
 				return err
+			}
+			if !bytes.HasPrefix(k, []byte(prefix)) {
+				break
 			}
 			e, err := s.describe(string(k), rec)
 			if err != nil {
@@ -113,7 +121,7 @@ func (db *DB) deleteDays(ctx context.Context, event string, p Period, unbind boo
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return db.update("delete from event "+event, func(w *writer) (bool, error) {
+	return db.rewrite("delete from event "+event, func(w *writer) (bool, error) {
 		e, ok, err := w.event(event)
 		if err != nil {
 			return false, err
@@ -158,7 +166,7 @@ func (w *writer) deleteDays(event uint32, p Period) error {
 		if err := w.totals().Delete(k.bytes()); err != nil {
 			return err
 		}
-		if w.chunkBucket(k) != nil {
+		if w.days().Bucket(k.bytes()) != nil {
 			if err := w.days().DeleteBucket(k.bytes()); err != nil {
 				return err
 			}

@@ -36,7 +36,7 @@ func (db *DB) foldAll(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := db.update("fold", func(w *writer) (bool, error) {
+		err := db.rewrite("fold", func(w *writer) (bool, error) {
 			n, err := w.foldSome(work)
 			work = work[n:]
 			return true, err
@@ -80,11 +80,17 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 	written, i := 0, 0
 	for i < len(work) && written < foldBytes {
 		if work[i].ids {
-			n, err := w.writeIDs(work[i].brand, work[i].number, nil)
+			c, err := w.newIDsChange(work[i].brand, work[i].number, nil)
+			if err == nil {
+				err = w.mergeRegistry(c)
+			}
+			if err == nil {
+				err = w.putIDs(c)
+			}
 			if err != nil {
 				return 0, err
 			}
-			written += n
+			written += len(c.value)
 			i++
 			continue
 		}
@@ -108,17 +114,23 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 		}
 		return n, 0, nil
 	}
-	bucket, err := w.days().CreateBucketIfNotExists(k.bytes())
+	bucket, err := w.createDay(k)
 	if err != nil {
-		return 0, 0, fmt.Errorf("chunks of %s: %w", k.day(), err)
+		return 0, 0, err
 	}
 	var total dayTotal
 	for n < len(work) && !work[n].ids && work[n].day == k && written < limit {
-		size, _, err := w.writeChunk(bucket, k, work[n].number, nil, &total)
+		c, err := w.newChunkChange(bucket, k, work[n].number, nil)
+		if err == nil {
+			err = w.mergeChunk(c)
+		}
+		if err == nil {
+			err = w.putChunk(bucket, c, &total)
+		}
 		if err != nil {
 			return 0, 0, fmt.Errorf("day %s: %w", k.day(), err)
 		}
-		written += size
+		written += len(c.value)
 		n++
 	}
 	if err := w.addTotal(k, total); err != nil {
@@ -141,7 +153,7 @@ func (db *DB) trimJournal(ctx context.Context, upTo uint64, start time.Time) err
 			return err
 		}
 		done := false
-		err := db.update("trim the journal", func(w *writer) (bool, error) {
+		err := db.rewrite("trim the journal", func(w *writer) (bool, error) {
 			n, err := w.trimRecords(upTo)
 			if err == nil && n < trimSome {
 				done = true

@@ -179,7 +179,7 @@ func (s settings) chunkBits() uint {
 
 func (s settings) seal() []byte {
 	v := make([]byte, sealSize, sealSize+6+len(s.zone))
-	v = append(v, byte(s.ids), positionsPlacement, byte(s.weekStart), 0, byte(s.chunkBits()), registryChunkBits)
+	v = append(v, byte(s.ids), positionsPlacement, byte(s.weekStart), 0, byte(s.chunkBits()), byte(s.registryBits()))
 	if s.dropStrings {
 		v[sealSize+3] = 1
 	}
@@ -199,7 +199,7 @@ func unsealSettings(v []byte) (settings, error) {
 	}
 	if s.ids < placement.Branded || s.ids > placement.Number || p[1] != positionsPlacement ||
 		(s.weekStart != Monday && s.weekStart != Sunday) ||
-		uint(p[4]) != s.chunkBits() || p[5] != registryChunkBits {
+		uint(p[4]) != s.chunkBits() || uint(p[5]) != s.registryBits() {
 		return settings{}, corruptf("the store's settings: % x is not a valid combination", p)
 	}
 	return s, nil

@@ -156,12 +156,17 @@ func (w *writer) replay() error {
 		return err
 	}
 	w.draft.seq = w.journal().Sequence()
+	last := w.draft.seq // where the journal is empty
 	c := w.journal().Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		if len(k) != 8 {
 			return corruptf("journal: a key of %d bytes", len(k))
 		}
 		seq := binary.BigEndian.Uint64(k)
+		if w.draft.records > 0 && seq != last+1 {
+			return corruptf("journal: record %d follows record %d", seq, last)
+		}
+		last = seq
 		w.draft.records++
 		groups, err := openRecord(seq, v)
 		if err != nil {
@@ -175,6 +180,9 @@ func (w *writer) replay() error {
 				return fmt.Errorf("journal record %d: %w", seq, err)
 			}
 		}
+	}
+	if last != w.draft.seq {
+		return corruptf("journal: it ends with record %d, not %d", last, w.draft.seq)
 	}
 	return nil
 }
@@ -200,7 +208,11 @@ func (w *writer) replayStrings(groups []group) error {
 // or day is gone or its bits are folded already.
 func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 	if live {
-		if v := w.folded().Get(g.key.bytes()); v != nil {
+		v, err := lookup(w.folded(), g.key.bytes(), foldedHolds)
+		if err != nil {
+			return err
+		}
+		if v != nil {
 			upTo, err := unsealFolded(g.key.bytes(), v)
 			if err != nil {
 				return err
@@ -229,7 +241,8 @@ func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 	return nil
 }
 
-// eventNumbers returns the numbers of the events there are.
+// eventNumbers returns the numbers of the events there are. No two may have the
+// same, and the next one must be another.
 func (r *reader) eventNumbers() (map[uint32]bool, error) {
 	live := make(map[uint32]bool)
 	c := r.events().Cursor()
@@ -237,6 +250,9 @@ func (r *reader) eventNumbers() (map[uint32]bool, error) {
 		e, err := unsealEvent(k, v)
 		if err != nil {
 			return nil, err
+		}
+		if live[e.number] || uint64(e.number) > r.events().Sequence() {
+			return nil, corruptf("event %q: number %d is used twice, or will be", k, e.number)
 		}
 		live[e.number] = true
 	}

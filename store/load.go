@@ -237,7 +237,7 @@ func (l *Loader) commitChunks() error {
 	l.db.chunkMu.Lock()
 	defer l.db.chunkMu.Unlock()
 	var t Tally
-	err := l.db.update("load", func(w *writer) (bool, error) {
+	err := l.db.rewrite("load", func(w *writer) (bool, error) {
 		b := batch{w: w, days: l.sortedDays()}
 		var err error
 		t, err = b.write()

@@ -98,7 +98,7 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 		return 0, fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
 	}
 	if kind == opMark {
-		if result, err := db.marked(f); result != 0 || err != nil {
+		if result, err := db.marked(&f); result != 0 || err != nil {
 			return result, err
 		}
 	}
@@ -117,6 +117,17 @@ type fact struct {
 	brand placement.Brand
 	mixed placement.Mixed
 	day   Day
+
+	folded folded
+}
+
+// folded is what the chunks and the registry, without the journal, say of a
+// mark: that its bit is set, its id known, and another one at its placement.
+// Callers look it up, side by side; where nothing was folded since, it spares
+// the committer, which all of them wait for, most of its work.
+type folded struct {
+	chunks            int // view.chunks at the look-up; 0 where it was not made
+	set, self, others bool
 }
 
 // fact checks a mark or an unmark.
@@ -134,7 +145,7 @@ func (db *DB) fact(kind byte, event, id string, day, today Day) (fact, error) {
 	if err := checkDay(day, today); err != nil {
 		return fact{}, fmt.Errorf("event %q, id %q: %w", event, id, err)
 	}
-	return fact{kind, event, id, brand, mixed, day}, nil
+	return fact{kind: kind, event: event, id: id, brand: brand, mixed: mixed, day: day}, nil
 }
 
 // checkDay refuses days that are none, and days later than tomorrow.
@@ -150,21 +161,21 @@ func checkDay(day, today Day) error {
 
 // marked returns the result of a mark that is on disk already, its id known, or
 // 0 where there is something to write. Most marks of a day's activity are
-// repeats; they need not wait for a commit that others are in.
-func (db *DB) marked(f fact) (result Result, err error) {
+// repeats; they need not wait for a commit that others are in. It fills in what
+// is folded of the mark.
+func (db *DB) marked(f *fact) (result Result, err error) {
 	err = db.read("mark", func(r *reader) error {
 		e, ok, err := r.event(f.event)
 		if err != nil || !ok || e.brand != f.brand {
 			return err
 		}
-		set, _, err := r.bit(makeDayKey(e.number, f.day), f.mixed.Placement())
-		if err != nil || !set {
+		k := makeDayKey(e.number, f.day)
+		if f.folded, err = r.look(k, f); err != nil {
 			return err
 		}
-		self, others, err := r.known(f.brand, f.mixed)
+		set, _, self, others := r.now(k, f)
 		switch {
-		case err != nil || !self:
-			return err
+		case !set || !self:
 		case others:
 			result = Shared
 		default:
@@ -173,6 +184,28 @@ func (db *DB) marked(f fact) (result Result, err error) {
 		return nil
 	})
 	return result, err
+}
+
+// look returns what is folded of a mark.
+func (r *reader) look(k dayKey, f *fact) (was folded, err error) {
+	was.chunks = r.view.chunks
+	if was.set, err = r.foldedBit(k, f.mixed.Placement()); err != nil {
+		return was, err
+	}
+	was.self, was.others, err = r.foldedKnown(f.brand, f.mixed)
+	return was, err
+}
+
+// now adds what the journal says to what is folded of a mark: whether its bit
+// is set, and set in its chunk, its id known, and another one at its placement.
+func (r *reader) now(k dayKey, f *fact) (set, base, self, others bool) {
+	set, base = f.folded.set, f.folded.set
+	pos := f.mixed.Placement()
+	if o, ok := r.view.opsOf(k, pos>>r.set.chunkBits()).get(pos); ok {
+		set, base = o.set, o.base
+	}
+	self, others = r.pendingKnown(f.brand, f.mixed)
+	return set, base, self || f.folded.self, others || f.folded.others
 }
 
 // CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to
@@ -208,22 +241,21 @@ func (w *writer) apply(f fact, rec *record) (Result, error) {
 		return 0, err
 	}
 	k, pos := makeDayKey(e.number, f.day), f.mixed.Placement()
-	set, base, err := w.bit(k, pos)
-	if err != nil {
-		return 0, err
+	if f.folded.chunks != w.view.chunks {
+		if f.folded, err = w.look(k, &f); err != nil {
+			return 0, err
+		}
 	}
-	others, added, err := w.register(f.brand, f.mixed, f.id)
-	if err != nil {
-		return 0, err
+	set, base, self, others := w.now(k, &f)
+	entry := idEntry{mixed: f.mixed}
+	if !self {
+		w.addID(f.brand, f.mixed, f.id, others)
+		entry.id = f.id
 	}
 	if !set {
 		w.draft.setBit(k, pos>>w.set.chunkBits(), pos, true, base)
 	}
-	if !set || added {
-		entry := idEntry{mixed: f.mixed}
-		if added {
-			entry.id = f.id
-		}
+	if !set || !self {
 		rec.add(opMark, k, f.brand, entry)
 	}
 	switch {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -70,14 +71,17 @@ func (r *reader) brandList() ([]placement.Brand, error) {
 // registryNumbers lists the registry chunks of a brand, ascending.
 func (r *reader) registryNumbers(b placement.Brand) ([]uint32, error) {
 	var numbers []uint32
-	if bucket := r.brandBucket(b); bucket != nil {
-		c := bucket.Cursor()
-		for k, _ := c.First(); k != nil; k, _ = c.Next() {
-			n, ok := parseChunkKey(k)
-			if !ok {
-				return nil, corruptf("registry of brand %q: a key of %d bytes", b, len(k))
-			}
-			numbers = append(numbers, n)
+	bucket, err := r.brandBucket(b)
+	if err != nil {
+		return nil, err
+	}
+	if bucket != nil {
+		var sum uint64
+		if numbers, sum, err = listChunks(bucket, nil); err != nil {
+			return nil, fmt.Errorf("registry of brand %q: %w", b, err)
+		}
+		if n, err := r.foldedCounts(b); err != nil || n.first != sum {
+			return nil, cmp.Or(err, corruptf("the registry of brand %q has %d ids, not %d", b, sum, n.first))
 		}
 	}
 	if o, ok := r.view.ids.Get(brandKey(b)); ok {

@@ -29,9 +29,18 @@ func TestModel(t *testing.T) {
 		{"number", placement.Number, false},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
+			t.Parallel()
 			ids := idsOf(t, kind.kind)
-			for range long(1, 20) {
-				rapid.Check(t, func(t *rapid.T) { runModel(t, newModel(kind.kind, kind.drop), ids) })
+			work := workDir(t)
+			for range long(1, 50) {
+				rapid.Check(t, func(t *rapid.T) {
+					dir, err := os.MkdirTemp(work, "run")
+					if err != nil {
+						t.Fatalf("%v", err)
+					}
+					defer os.RemoveAll(dir)
+					runModel(t, newModel(kind.kind, kind.drop), ids, dir)
+				})
 			}
 		})
 	}
@@ -46,12 +55,7 @@ func long(ordinary, long int) int {
 	return ordinary
 }
 
-func runModel(t *rapid.T, m *model, ids []string) {
-	dir, err := os.MkdirTemp("", "model")
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	defer os.RemoveAll(dir)
+func runModel(t *rapid.T, m *model, ids []string, dir string) {
 	opts := options(m.kind)
 	opts.DropStrings = m.drop
 	opts.FoldMarks = rapid.SampledFrom([]int{0, 1, 8}).Draw(t, "FoldMarks")

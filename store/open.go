@@ -231,9 +231,14 @@ func syncDir(path string) error {
 
 // openFile checks the file and opens it in bbolt.
 func (db *DB) openFile(path string) error {
-	clean, err := checkHead(path)
+	clean, whole, err := checkHead(path)
 	if err != nil {
 		return err
+	}
+	if !whole {
+		// Either it was being written when the machine stopped, and its commit
+		// was never acknowledged, or it was damaged since, and its commit is lost.
+		db.log.Warn("one of the file's two heads is damaged: the last commit may be missing", "path", path)
 	}
 	timeout := max(db.opts.LockTimeout, 0) // bbolt: 0 waits without end
 	if !clean && !db.opts.ReadOnly {
@@ -285,7 +290,7 @@ func openBolt(path string, readOnly bool, timeout time.Duration) (*bolt.DB, erro
 		return boltError(err)
 	})
 	if errors.Is(err, ErrCorrupt) && file != nil {
-		_ = file.Close() // after a panic bbolt has left the file, and its lock, behind
+		abandon(file) // after a panic bbolt has left the file, and its lock, behind
 	}
 	return b, err
 }
@@ -319,6 +324,7 @@ func (db *DB) load(path string) error {
 			}
 		}
 		d := emptyView().draft(tx.ID())
+		d.chunks = d.txid
 		w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d}
 		if err := w.replay(); err != nil {
 			return err

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"runtime/debug"
 
-	"cohort/placement"
-
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -46,26 +44,19 @@ func guard(what string, fn func() error) (err error) {
 // event returns the record of the named event; ok is false where it was never
 // written.
 func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
-	v := r.events().Get([]byte(name))
-	if v == nil {
-		return e, false, nil
+	v, err := lookup(r.events(), []byte(name), eventHolds)
+	if v == nil || err != nil {
+		return e, false, err
 	}
 	e, err = unsealEvent([]byte(name), v)
 	return e, err == nil, err
 }
 
-// chunkBucket returns the bucket of a day's chunks, or nil.
-func (r *reader) chunkBucket(k dayKey) *bolt.Bucket { return r.days().Bucket(k.bytes()) }
-
-func (r *reader) brandBucket(b placement.Brand) *bolt.Bucket {
-	return r.registry().Bucket(brandBucketKey(b))
-}
-
 // total returns the folded cardinality of a day, and the bytes of its chunks.
 func (r *reader) total(k dayKey) (pair, error) {
-	v := r.totals().Get(k.bytes())
-	if v == nil {
-		return pair{}, nil
+	v, err := lookup(r.totals(), k.bytes(), totalHolds)
+	if v == nil || err != nil {
+		return pair{}, err
 	}
 	return openTotal(k, v)
 }
@@ -93,22 +84,27 @@ func (r *reader) cardinality(k dayKey) (uint64, error) {
 
 // bit returns whether a bit is set, and whether it is set in its chunk.
 func (r *reader) bit(k dayKey, pos uint32) (set, base bool, err error) {
-	number := pos >> r.set.chunkBits()
-	if o, ok := r.view.opsOf(k, number).get(pos); ok {
+	if o, ok := r.view.opsOf(k, pos>>r.set.chunkBits()).get(pos); ok {
 		return o.set, o.base, nil
 	}
-	bucket := r.chunkBucket(k)
-	if bucket == nil {
-		return false, false, nil
+	base, err = r.foldedBit(k, pos)
+	return base, base, err
+}
+
+// foldedBit returns whether a bit is set in its chunk.
+func (r *reader) foldedBit(k dayKey, pos uint32) (bool, error) {
+	number := pos >> r.set.chunkBits()
+	bucket, err := r.chunkBucket(k)
+	if bucket == nil || err != nil {
+		return false, err
 	}
-	v := bucket.Get(chunkKey(number))
-	if v == nil {
-		return false, false, nil
+	v, err := r.chunkValue(bucket, k, number)
+	if v == nil || err != nil {
+		return false, err
 	}
 	c, err := r.openChunk(k, number, v)
 	if err != nil {
-		return false, false, fmt.Errorf("%s: %w", k.day(), err)
+		return false, fmt.Errorf("%s: %w", k.day(), err)
 	}
-	base, err = c.contains(pos)
-	return base, base, err
+	return c.contains(pos)
 }

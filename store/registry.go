@@ -1,40 +1,13 @@
 package store
 
 import (
-	"encoding/binary"
 	"fmt"
-	"sort"
+	"slices"
 
 	"cohort/placement"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
-
-// The registry knows every id ever marked, by brand: which placement it stands
-// at, and the residue (or string) that tells it from others there. It is cut
-// into chunks by the top bits of the placement. The payload of a chunk of
-// branded or string ids, ordered by placement, then residue:
-//
-//	kind u8 | n u32 | n × placement within the chunk u24 |
-//	n × residue u32 | and where strings are kept: n × end u32 | the strings
-//
-// ends are where each string ends in the strings. Seven bytes an id without
-// strings, found by binary search in the mapped file. A store of numbers keeps
-// the set of ids alone, as a chunk of positions.
-const (
-	idsMixed   = 1
-	idsStrings = 2
-)
-
-// idsValue is a registry chunk whose checksum holds. It aliases the value.
-type idsValue struct {
-	n        int
-	base     uint32
-	offsets  []byte // n × u24
-	residues []byte // n × u32
-	ends     []byte // n × u32, or nil
-	strings  []byte
-}
 
 // openIDs checks and opens a registry chunk.
 func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsValue, error) {
@@ -49,214 +22,6 @@ func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsVal
 	return v, nil
 }
 
-// parseIDs opens the payload of a registry chunk whose first placement is base.
-func parseIDs(base uint32, p []byte) (v idsValue, ok bool) {
-	if len(p) < 5 || (p[0] != idsMixed && p[0] != idsStrings) {
-		return v, false
-	}
-	n := int(binary.LittleEndian.Uint32(p[1:]))
-	rest := p[5:]
-	if n > len(rest)/7 {
-		return v, false
-	}
-	v = idsValue{n: n, base: base, offsets: rest[:3*n], residues: rest[3*n : 7*n]}
-	rest = rest[7*n:]
-	if p[0] == idsMixed {
-		return v, len(rest) == 0
-	}
-	if n > len(rest)/4 {
-		return v, false
-	}
-	v.ends, v.strings = rest[:4*n], rest[4*n:]
-	return v, true
-}
-
-func (v idsValue) mixed(i int) placement.Mixed {
-	o := v.offsets[3*i:]
-	return placement.Join(v.base|uint32(o[0])|uint32(o[1])<<8|uint32(o[2])<<16, binary.LittleEndian.Uint32(v.residues[4*i:]))
-}
-
-// id returns the string of entry i, copied, or "" where none are kept.
-func (v idsValue) id(i int) (string, error) {
-	if v.ends == nil {
-		return "", nil
-	}
-	start := uint32(0)
-	if i > 0 {
-		start = binary.LittleEndian.Uint32(v.ends[4*(i-1):])
-	}
-	end := binary.LittleEndian.Uint32(v.ends[4*i:])
-	if start > end || int(end) > len(v.strings) {
-		return "", corruptf("registry chunk at %d: string %d lies outside", v.base, i)
-	}
-	return string(v.strings[start:end]), nil
-}
-
-// lowerBound returns the first entry at or above the sort key, looking from an
-// entry known to be at or below it: close ones are found quickly.
-func (v idsValue) lowerBound(key uint64, from int) int {
-	step, low := 1, from
-	for low+step <= v.n && sortKey(v.mixed(low+step-1)) < key {
-		low += step
-		step *= 2
-	}
-	return low + sort.Search(min(step, v.n-low), func(i int) bool { return sortKey(v.mixed(low+i)) >= key })
-}
-
-// find is lowerBound for a placement anywhere in the chunk. Placements are
-// uniform, so it starts where the placement would stand if they were even: a
-// few steps instead of a dozen.
-func (v idsValue) find(at uint32) int {
-	key := firstAt(at)
-	guess := int(uint64(at-v.base) * uint64(v.n) >> registryChunkBits)
-	for step := 8; guess > 0 && sortKey(v.mixed(guess-1)) >= key; step *= 2 {
-		guess = max(guess-step, 0)
-	}
-	return v.lowerBound(key, guess)
-}
-
-// count returns how many entries stand at a placement, the first at index i.
-func (v idsValue) count(i int, at uint32) int {
-	n := 0
-	for i+n < v.n && v.mixed(i+n).Placement() == at {
-		n++
-	}
-	return n
-}
-
-// insert returns a sealed chunk with the entries, ascending and not in it yet,
-// added. It copies what lies between them as it stands.
-func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, keepStrings bool) ([]byte, error) {
-	if v.n == 0 {
-		return sealIDs(b, number, add, keepStrings), nil
-	}
-	n := v.n + len(add)
-	kind, stringBytes := byte(idsMixed), 0
-	if keepStrings {
-		kind, stringBytes = idsStrings, 4*n+len(v.strings)
-		for _, e := range add {
-			stringBytes += len(e.id)
-		}
-	}
-	out := make([]byte, sealSize, sealSize+5+7*n+stringBytes)
-	out = binary.LittleEndian.AppendUint32(append(out, kind), uint32(n))
-	points := make([]int, len(add)+1)
-	for i, e := range add {
-		points[i] = v.lowerBound(sortKey(e.mixed), points[max(i-1, 0)])
-	}
-	points[len(add)] = v.n
-	at := 0
-	for i, p := range points {
-		out, at = append(out, v.offsets[3*at:3*p]...), p
-		if i < len(add) {
-			out = appendOffset(out, number, add[i].mixed)
-		}
-	}
-	at = 0
-	for i, p := range points {
-		out, at = append(out, v.residues[4*at:4*p]...), p
-		if i < len(add) {
-			out = binary.LittleEndian.AppendUint32(out, add[i].mixed.Residue())
-		}
-	}
-	if keepStrings {
-		var err error
-		if out, err = v.insertStrings(out, points, add); err != nil {
-			return nil, err
-		}
-	}
-	return seal(tagIDs, idsSealKey(b, number), out), nil
-}
-
-// insertStrings appends the ends and the strings of v and of the added entries,
-// which go before the entries of v that points tell.
-func (v idsValue) insertStrings(out []byte, points []int, add []idEntry) ([]byte, error) {
-	if v.ends == nil {
-		return nil, corruptf("registry chunk at %d: it has no strings", v.base)
-	}
-	end := func(i int) uint32 {
-		if i == 0 {
-			return 0
-		}
-		return binary.LittleEndian.Uint32(v.ends[4*(i-1):])
-	}
-	if int(end(v.n)) != len(v.strings) {
-		return nil, corruptf("registry chunk at %d: strings end elsewhere", v.base)
-	}
-	at, shift := 0, uint32(0)
-	for i, p := range points {
-		for ; at < p; at++ {
-			out = binary.LittleEndian.AppendUint32(out, end(at+1)+shift)
-		}
-		if i < len(add) {
-			shift += uint32(len(add[i].id))
-			out = binary.LittleEndian.AppendUint32(out, end(at)+shift)
-		}
-	}
-	at = 0
-	for i, p := range points {
-		if end(at) > end(p) || int(end(p)) > len(v.strings) {
-			return nil, corruptf("registry chunk at %d: strings are out of order", v.base)
-		}
-		out, at = append(out, v.strings[end(at):end(p)]...), p
-		if i < len(add) {
-			out = append(out, add[i].id...)
-		}
-	}
-	return out, nil
-}
-
-// appendOffset appends a placement's place in its registry chunk.
-func appendOffset(b []byte, number uint32, m placement.Mixed) []byte {
-	o := m.Placement() - number<<registryChunkBits
-	return append(b, byte(o), byte(o>>8), byte(o>>16))
-}
-
-// sealIDs encodes entries ascending by placement, then residue.
-func sealIDs(b placement.Brand, number uint32, entries []idEntry, keepStrings bool) []byte {
-	size := 0
-	for _, e := range entries {
-		size += len(e.id)
-	}
-	n := len(entries)
-	v := make([]byte, sealSize, sealSize+5+11*n+size)
-	kind := byte(idsMixed)
-	if keepStrings {
-		kind = idsStrings
-	}
-	v = binary.LittleEndian.AppendUint32(append(v, kind), uint32(n))
-	for _, e := range entries {
-		v = appendOffset(v, number, e.mixed)
-	}
-	for _, e := range entries {
-		v = binary.LittleEndian.AppendUint32(v, e.mixed.Residue())
-	}
-	if keepStrings {
-		end := uint32(0)
-		for _, e := range entries {
-			end += uint32(len(e.id))
-			v = binary.LittleEndian.AppendUint32(v, end)
-		}
-		for _, e := range entries {
-			v = append(v, e.id...)
-		}
-	}
-	return seal(tagIDs, idsSealKey(b, number), v)
-}
-
-// entries decodes the whole chunk.
-func (v idsValue) entries() ([]idEntry, error) {
-	out := make([]idEntry, v.n)
-	for i := range out {
-		id, err := v.id(i)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = idEntry{v.mixed(i), id}
-	}
-	return out, nil
-}
-
 // registryBits is the width of a registry chunk: that of the days in a store
 // of numbers, which keeps sets.
 func (s settings) registryBits() uint {
@@ -268,22 +33,37 @@ func (s settings) registryBits() uint {
 
 func (s settings) keepStrings() bool { return s.ids == placement.String && !s.dropStrings }
 
-// known reports whether the id is registered, and whether another id is known
-// at its placement. Cost: a binary search in one chunk, after its checksum.
+// known reports whether the id is known, and whether another id is known at its
+// placement. Cost: a search in one chunk.
 func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
-	number := m.Placement() >> r.set.registryBits()
-	value := r.idsValue(b, number)
+	self, others, err = r.foldedKnown(b, m)
+	if err != nil {
+		return false, false, err
+	}
+	pendingSelf, pendingOthers := r.pendingKnown(b, m)
+	return self || pendingSelf, others || pendingOthers, nil
+}
+
+// pendingKnown is known of the ids that only the journal has.
+func (r *reader) pendingKnown(b placement.Brand, m placement.Mixed) (self, others bool) {
 	var room [4]idEntry
-	for _, e := range r.view.idsAt(room[:0], b, number, m.Placement()) {
+	for _, e := range r.view.idsAt(room[:0], b, m.Placement()>>r.set.registryBits(), m.Placement()) {
 		self, others = self || e.mixed == m, others || e.mixed != m
 	}
-	if value == nil || (self && others) {
-		return self, others, nil
+	return self, others
+}
+
+// foldedKnown is known of the ids that the registry has.
+func (r *reader) foldedKnown(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
+	number := m.Placement() >> r.set.registryBits()
+	value, err := r.idsValue(b, number)
+	if value == nil || err != nil {
+		return false, false, err
 	}
 	if r.set.ids == placement.Number {
 		c, err := r.openIDSet(b, number, value)
-		if err != nil || self {
-			return self, false, err
+		if err != nil {
+			return false, false, err
 		}
 		self, err = c.contains(m.Placement())
 		return self, false, err
@@ -298,15 +78,6 @@ func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool,
 	return self, others, nil
 }
 
-// idsValue returns the sealed registry chunk, or nil.
-func (r *reader) idsValue(b placement.Brand, number uint32) []byte {
-	bucket := r.brandBucket(b)
-	if bucket == nil {
-		return nil
-	}
-	return bucket.Get(chunkKey(number))
-}
-
 // openIDSet opens a registry chunk of a store of numbers.
 func (r *reader) openIDSet(b placement.Brand, number uint32, value []byte) (chunk, error) {
 	c, err := r.openSealed(tagIDs, idsSealKey(b, number), number, r.set.registryBits(), value)
@@ -319,7 +90,10 @@ func (r *reader) openIDSet(b placement.Brand, number uint32, value []byte) (chun
 // idsIn returns every known id of a registry chunk, folded or not, ascending
 // by placement, then residue.
 func (r *reader) idsIn(b placement.Brand, number uint32) ([]idEntry, error) {
-	value := r.idsValue(b, number)
+	value, err := r.idsValue(b, number)
+	if err != nil {
+		return nil, err
+	}
 	fresh := r.view.idsOf(b, number)
 	if value == nil {
 		return fresh, nil
@@ -355,98 +129,6 @@ func (r *reader) foldedIDs(b placement.Brand, number uint32, value []byte) ([]id
 	return out, nil
 }
 
-// mergeIDs merges two ascending lists that have no id in common.
-func mergeIDs(a, b []idEntry) []idEntry {
-	out := make([]idEntry, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if a[0].compare(b[0]) <= 0 {
-			out, a = append(out, a[0]), a[1:]
-		} else {
-			out, b = append(out, b[0]), b[1:]
-		}
-	}
-	return append(append(out, a...), b...)
-}
-
-// writeIDs merges ids that are not yet in the registry into one of its chunks,
-// with what the journal holds for it, and counts them. It returns the bytes
-// written.
-func (w *writer) writeIDs(b placement.Brand, number uint32, add []idEntry) (int, error) {
-	pending := w.view.idsOf(b, number)
-	fresh := mergeIDs(pending, add)
-	if len(fresh) == 0 {
-		return 0, nil
-	}
-	bucket, err := w.registry().CreateBucketIfNotExists(brandBucketKey(b))
-	if err != nil {
-		return 0, fmt.Errorf("registry of brand %q: %w", b, err)
-	}
-	value, counts, pendingPlacements, err := w.mergeRegistry(b, number, bucket.Get(chunkKey(number)), fresh, pending)
-	if err != nil {
-		return 0, err
-	}
-	if err := bucket.Put(chunkKey(number), value); err != nil {
-		return 0, fmt.Errorf("registry of brand %q: %w", b, err)
-	}
-	w.draft.dropIDs(b, number, pendingPlacements)
-	return len(value), w.countIDs(b, counts)
-}
-
-// mergeRegistry merges fresh ids into a registry chunk. It returns the new
-// value, the ids and placements that it adds to the brand's counts, and how
-// many of the placements are those of pending ids.
-func (w *writer) mergeRegistry(b placement.Brand, number uint32, old []byte, fresh, pending []idEntry) (value []byte, counts pair, pendingPlacements uint64, err error) {
-	counts = pair{uint64(len(fresh)), uint64(len(fresh))}
-	if w.set.ids == placement.Number {
-		value, err = w.mergeIDSet(b, number, old, fresh)
-		return value, counts, uint64(len(pending)), err
-	}
-	var v idsValue
-	if old != nil {
-		if v, err = w.openIDs(b, number, old); err != nil {
-			return nil, counts, 0, err
-		}
-	}
-	counts.second = v.newPlacements(fresh)
-	value, err = v.insert(b, number, fresh, w.set.keepStrings())
-	return value, counts, v.newPlacements(pending), err
-}
-
-// mergeIDSet adds ids to a registry chunk of a store of numbers.
-func (w *writer) mergeIDSet(b placement.Brand, number uint32, old []byte, add []idEntry) ([]byte, error) {
-	set := roaring.New()
-	if old != nil {
-		c, err := w.openIDSet(b, number, old)
-		if err != nil {
-			return nil, err
-		}
-		if set, err = c.bitmap(); err != nil {
-			return nil, err
-		}
-	}
-	for _, e := range add {
-		set.Add(e.mixed.Placement())
-	}
-	return sealChunkAs(tagIDs, idsSealKey(b, number), number, w.set.registryBits(), set)
-}
-
-// newPlacements counts the placements of ascending ids at which v has none.
-func (v idsValue) newPlacements(ids []idEntry) uint64 {
-	var n uint64
-	at := 0
-	for i, e := range ids {
-		p := e.mixed.Placement()
-		if i > 0 && ids[i-1].mixed.Placement() == p {
-			continue
-		}
-		at = v.lowerBound(firstAt(p), at)
-		if at == v.n || v.mixed(at).Placement() != p {
-			n++
-		}
-	}
-	return n
-}
-
 // countIDs adds to the counts of a brand's ids and placements.
 func (w *writer) countIDs(b placement.Brand, add pair) error {
 	have, err := w.foldedCounts(b)
@@ -463,9 +145,9 @@ func (w *writer) countIDs(b placement.Brand, add pair) error {
 // foldedCounts returns how many ids and placements of a brand the registry
 // holds, without those in the journal.
 func (r *reader) foldedCounts(b placement.Brand) (pair, error) {
-	v := r.brands().Get(brandBucketKey(b))
-	if v == nil {
-		return pair{}, nil
+	v, err := lookup(r.brands(), brandBucketKey(b), brandHolds)
+	if v == nil || err != nil {
+		return pair{}, err
 	}
 	c, ok := unsealPair(tagBrand, brandBucketKey(b), v)
 	if !ok {
@@ -476,3 +158,139 @@ func (r *reader) foldedCounts(b placement.Brand) (pair, error) {
 
 // brandBucketKey is a brand as a key: its three letters, or three zero bytes.
 func brandBucketKey(b placement.Brand) []byte { return b[:] }
+
+// idsChange is what merging ids makes of one registry chunk. mergeRegistry may run
+// beside that of other chunks; only putIDs needs the transaction.
+type idsChange struct {
+	brand   placement.Brand
+	number  uint32
+	old     []byte    // the sealed chunk, or nil
+	pending []idEntry // of the journal, ascending
+	rows    []idEntry // to be known: in any order, repeats allowed
+
+	value             []byte // the new sealed chunk, nil where nothing is new
+	counts            pair   // ids and placements that are new in it
+	pendingPlacements uint64 // of these placements, those of pending ids
+	crowds            map[uint32]*crowd
+}
+
+// newIDsChange collects what a change of a registry chunk starts from.
+func (w *writer) newIDsChange(b placement.Brand, number uint32, rows []idEntry) (*idsChange, error) {
+	old, err := w.idsValue(b, number)
+	return &idsChange{brand: b, number: number, old: old, pending: w.view.idsOf(b, number), rows: rows}, err
+}
+
+// mergeRegistry computes the new chunk.
+func (r *reader) mergeRegistry(c *idsChange) error {
+	slices.SortFunc(c.rows, idEntry.compare)
+	c.rows = slices.CompactFunc(c.rows, func(x, y idEntry) bool { return x.mixed == y.mixed })
+	if r.set.ids == placement.Number {
+		return r.mergeNumbers(c)
+	}
+	var v idsValue
+	if c.old != nil {
+		var err error
+		if v, err = r.openIDs(c.brand, c.number, c.old); err != nil {
+			return err
+		}
+	}
+	fresh := mergeIDs(c.pending, c.unknown(v))
+	if len(fresh) == 0 {
+		return nil
+	}
+	c.counts = pair{uint64(len(fresh)), v.newPlacements(fresh)}
+	c.pendingPlacements = v.newPlacements(c.pending)
+	var err error
+	c.value, err = v.insert(c.brand, c.number, fresh, r.set.keepStrings())
+	return err
+}
+
+// unknown returns those of the rows that are neither in the chunk nor pending,
+// ascending, and notes where ids are crowded.
+func (c *idsChange) unknown(v idsValue) []idEntry {
+	add := make([]idEntry, 0, len(c.rows))
+	at := 0
+	for rows := c.rows; len(rows) > 0; {
+		p := rows[0].mixed.Placement()
+		n := 1
+		for n < len(rows) && rows[n].mixed.Placement() == p {
+			n++
+		}
+		at = v.lowerBound(firstAt(p), at)
+		known := c.knownAt(v, at, p)
+		first := len(add)
+		for _, e := range rows[:n] {
+			if !slices.Contains(known, e.mixed) {
+				add = append(add, e)
+			}
+		}
+		if len(known)+len(add)-first > 1 {
+			if c.crowds == nil {
+				c.crowds = make(map[uint32]*crowd)
+			}
+			c.crowds[p] = &crowd{known: known}
+		}
+		rows = rows[n:]
+	}
+	return add
+}
+
+// knownAt lists the ids known at a placement, given where the chunk would have
+// it: nil, without allocating, where there are none.
+func (c *idsChange) knownAt(v idsValue, at int, p uint32) []placement.Mixed {
+	var known []placement.Mixed
+	for i := range v.count(at, p) {
+		known = append(known, v.mixed(at+i))
+	}
+	i, _ := slices.BinarySearchFunc(c.pending, firstEntry(p), idEntry.compare)
+	for ; i < len(c.pending) && c.pending[i].mixed.Placement() == p; i++ {
+		known = append(known, c.pending[i].mixed)
+	}
+	return known
+}
+
+// mergeNumbers is mergeRegistry in a store of numbers, where no two ids share a
+// placement.
+func (r *reader) mergeNumbers(c *idsChange) error {
+	set := roaring.New()
+	if c.old != nil {
+		known, err := r.openIDSet(c.brand, c.number, c.old)
+		if err != nil {
+			return err
+		}
+		if set, err = known.bitmap(); err != nil {
+			return err
+		}
+	}
+	before := set.GetCardinality()
+	for _, ids := range [2][]idEntry{c.pending, c.rows} {
+		for _, e := range ids {
+			set.Add(e.mixed.Placement())
+		}
+	}
+	added := set.GetCardinality() - before
+	if added == 0 {
+		return nil
+	}
+	c.counts = pair{added, added}
+	c.pendingPlacements = uint64(len(c.pending))
+	var err error
+	c.value, err = sealChunkAs(tagIDs, idsSealKey(c.brand, c.number), c.number, r.set.registryBits(), set)
+	return err
+}
+
+// putIDs writes a merged registry chunk and counts its new ids.
+func (w *writer) putIDs(c *idsChange) error {
+	if c.value == nil {
+		return nil
+	}
+	bucket, err := w.registry().CreateBucketIfNotExists(brandBucketKey(c.brand))
+	if err == nil {
+		err = bucket.Put(chunkKey(c.number), c.value)
+	}
+	if err != nil {
+		return fmt.Errorf("registry of brand %q: %w", c.brand, err)
+	}
+	w.draft.dropIDs(c.brand, c.number, c.pendingPlacements)
+	return w.countIDs(c.brand, c.counts)
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"slices"
@@ -161,17 +162,22 @@ func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
 	var days []DayCount
 	first, last := makeDayKey(event, p.First), makeDayKey(event, p.Last)
 	c := r.totals().Cursor()
-	for kb, v := c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
+	kb, v := c.Seek(first.bytes())
+	if before, v := previous(c, kb); before != nil && !totalHolds(before, v) {
+		return nil, corruptf("totals: key %x does not hold", before)
+	}
+	for kb, v = c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
 		k, ok := parseDayKey(kb)
 		if !ok {
 			return nil, corruptf("totals: a key of %d bytes", len(kb))
 		}
-		if k > last {
-			break
-		}
+		// The one behind the period too: it may be a day of it whose key is damaged.
 		t, err := openTotal(k, v)
 		if err != nil {
 			return nil, err
+		}
+		if k > last {
+			break
 		}
 		days = append(days, DayCount{k.day(), t.first})
 	}
@@ -233,14 +239,17 @@ func (r *reader) sortedChunks(k dayKey) ([]uint32, error) {
 
 // chunkNumbers appends the chunks of one day, folded and not.
 func (r *reader) chunkNumbers(k dayKey, to []uint32) ([]uint32, error) {
-	if bucket := r.chunkBucket(k); bucket != nil {
-		c := bucket.Cursor()
-		for kb, _ := c.First(); kb != nil; kb, _ = c.Next() {
-			n, ok := parseChunkKey(kb)
-			if !ok {
-				return nil, corruptf("%s: a chunk key of %d bytes", k.day(), len(kb))
-			}
-			to = append(to, n)
+	bucket, err := r.chunkBucket(k)
+	if err != nil {
+		return to, err
+	}
+	if bucket != nil {
+		var sum uint64
+		if to, sum, err = listChunks(bucket, to); err != nil {
+			return to, fmt.Errorf("%s: %w", k.day(), err)
+		}
+		if t, err := r.total(k); err != nil || t.first != sum {
+			return to, cmp.Or(err, corruptf("the chunks of %s have %d bits, not %d", k.day(), sum, t.first))
 		}
 	}
 	if d, ok := r.view.days.Get(k); ok {
@@ -289,8 +298,16 @@ func (r *reader) unionChunk(keys []dayKey, number uint32) (*roaring.Bitmap, erro
 // dayChunk returns one chunk of one day, with what the journal holds for it.
 func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
 	b := roaring.New()
-	if bucket := r.chunkBucket(k); bucket != nil {
-		if v := bucket.Get(chunkKey(number)); v != nil {
+	bucket, err := r.chunkBucket(k)
+	if err != nil {
+		return nil, err
+	}
+	if bucket != nil {
+		v, err := r.chunkValue(bucket, k, number)
+		if err != nil {
+			return nil, err
+		}
+		if v != nil {
 			c, err := r.openChunk(k, number, v)
 			if err != nil {
 				return nil, err

@@ -17,9 +17,10 @@ import (
 // were last folded. It belongs to one committed transaction and never changes;
 // the next commit makes a new view that shares what it did not touch.
 type view struct {
-	txid int    // the bbolt transaction that this view goes with
-	seq  uint64 // last journal record
-	ops  int    // operations and ids held
+	txid   int    // the bbolt transaction that this view goes with
+	chunks int    // the transaction that last wrote chunks or the registry
+	seq    uint64 // last journal record
+	ops    int    // operations and ids held
 	// records is how many the journal has. They outlive the operations for the
 	// time between their last fold and the trimming of the journal.
 	records int

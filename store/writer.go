@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"cohort/placement"
 
@@ -52,6 +53,14 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 		db.dirty.Store(true)
 		db.view.Store(w.draft.finish())
 		return nil
+	})
+}
+
+// rewrite is update for what writes chunks or the registry.
+func (db *DB) rewrite(what string, fn func(w *writer) (commit bool, err error)) error {
+	return db.update(what, func(w *writer) (bool, error) {
+		w.draft.chunks = w.draft.txid
+		return fn(w)
 	})
 }
 
@@ -130,53 +139,93 @@ func (w *writer) register(b placement.Brand, m placement.Mixed, id string) (othe
 	if err != nil || self {
 		return others, false, err
 	}
+	w.addID(b, m, id, others)
+	return others, true, nil
+}
+
+// addID makes an id known that is not.
+func (w *writer) addID(b placement.Brand, m placement.Mixed, id string, others bool) {
 	if !w.set.keepStrings() {
 		id = ""
 	}
 	w.draft.addID(b, m.Placement()>>w.set.registryBits(), idEntry{m, id}, !others)
-	return others, true, nil
 }
 
 // dayTotal collects what writing a day's chunks changes in its total.
 type dayTotal struct{ cardinality, bytes int64 }
 
-// writeChunk merges positions, ascending, and what the journal holds for the
-// chunk into it, and adds to the day's total. It returns the bytes written and
-// how many of the positions were not set before.
-func (w *writer) writeChunk(bucket *bolt.Bucket, k dayKey, number uint32, add []uint32, total *dayTotal) (written, added int, err error) {
-	bits := w.set.chunkBits()
-	old := bucket.Get(chunkKey(number))
+// chunkChange is what merging positions makes of one chunk of a day. mergeChunk
+// may run beside that of other chunks; only putChunk needs the transaction.
+type chunkChange struct {
+	key    dayKey
+	number uint32
+	old    []byte    // the sealed chunk, or nil
+	ops    *chunkOps // of the journal, or nil
+	add    []uint32  // in any order, repeats allowed
+
+	value         []byte // the new sealed chunk, nil where no bit is left
+	before, after uint64 // cardinalities of the old and the new chunk
+	added         uint64 // positions that neither the chunk nor the journal had
+}
+
+// newChunkChange collects what a change of a chunk starts from.
+func (w *writer) newChunkChange(bucket *bolt.Bucket, k dayKey, number uint32, add []uint32) (*chunkChange, error) {
+	old, err := w.chunkValue(bucket, k, number)
+	return &chunkChange{key: k, number: number, old: old, ops: w.view.opsOf(k, number), add: add}, err
+}
+
+// mergeChunk computes the new chunk.
+func (r *reader) mergeChunk(c *chunkChange) error {
 	b := roaring.New()
-	if old != nil {
-		c, err := w.openChunk(k, number, old)
+	if c.old != nil {
+		old, err := r.openChunk(c.key, c.number, c.old)
 		if err != nil {
-			return 0, 0, err
+			return err
 		}
-		if b, err = c.bitmap(); err != nil {
-			return 0, 0, err
+		if b, err = old.bitmap(); err != nil {
+			return err
 		}
 	}
-	before := b.GetCardinality()
-	w.view.opsOf(k, number).apply(b)
+	c.before = b.GetCardinality()
+	c.ops.apply(b)
 	unfolded := b.GetCardinality()
-	b.AddMany(add)
-	after := b.GetCardinality()
-	value, err := sealChunk(k, number, bits, b)
-	if err != nil {
-		return 0, 0, err
-	}
-	if value == nil {
-		err = bucket.Delete(chunkKey(number))
+	slices.Sort(c.add)
+	b.AddMany(c.add)
+	c.after = b.GetCardinality()
+	c.added = c.after - unfolded
+	var err error
+	c.value, err = sealChunk(c.key, c.number, r.set.chunkBits(), b)
+	return err
+}
+
+// putChunk writes a merged chunk and adds to the day's total.
+func (w *writer) putChunk(bucket *bolt.Bucket, c *chunkChange, total *dayTotal) error {
+	var err error
+	if c.value == nil {
+		err = bucket.Delete(chunkKey(c.number))
 	} else {
-		err = bucket.Put(chunkKey(number), value)
+		err = bucket.Put(chunkKey(c.number), c.value)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("chunk %d: %w", number, err)
+		return fmt.Errorf("chunk %d: %w", c.number, err)
 	}
-	total.cardinality += int64(after) - int64(before)
-	total.bytes += int64(len(value)) - int64(len(old))
-	w.draft.dropChunk(k, number)
-	return len(value), int(after - unfolded), nil
+	total.cardinality += int64(c.after) - int64(c.before)
+	total.bytes += int64(len(c.value)) - int64(len(c.old))
+	w.draft.dropChunk(c.key, c.number)
+	return nil
+}
+
+// createDay returns the bucket of a day's chunks, creating it where none is
+// folded.
+func (w *writer) createDay(k dayKey) (*bolt.Bucket, error) {
+	b, err := w.chunkBucket(k)
+	if b == nil && err == nil {
+		b, err = w.days().CreateBucket(k.bytes())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("chunks of %s: %w", k.day(), err)
+	}
+	return b, nil
 }
 
 // addTotal changes the total of a day, and drops a day without bits.
@@ -186,6 +235,9 @@ func (w *writer) addTotal(k dayKey, t dayTotal) error {
 		return err
 	}
 	sum := pair{uint64(int64(have.first) + t.cardinality), uint64(int64(have.second) + t.bytes)}
+	if int64(sum.first) < 0 {
+		return corruptf("the total of %s, %d bits, is less than its chunks have", k.day(), have.first)
+	}
 	key := k.bytes()
 	if sum.first == 0 {
 		if err := w.totals().Delete(key); err != nil {

@@ -1,0 +1,73 @@
+package store
+
+import (
+	"encoding/hex"
+	"strings"
+	"testing"
+	"time"
+
+	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// The bytes of every kind of value, as format 1 has them for ever. Should one of
+// these tests fail, the format has changed: files in use would not open, or,
+// worse, would open as something else.
+
+func TestFormatBytes(t *testing.T) {
+	if formatVersion != 1 {
+		t.Fatalf("format %d has no golden bytes", formatVersion)
+	}
+	usr := placement.Brand([]byte("USR"))
+	day := Date(2026, time.January, 30)
+	k := makeDayKey(0x01020304, day)
+	var rec record
+	rec.add(opMark, k, usr, idEntry{mixed: placement.Join(0x11121314, 0x21222324), id: "é"})
+	rec.add(opMark, k, usr, idEntry{mixed: placement.Join(1, 2)})
+	rec.add(opUnmark, k, usr, idEntry{mixed: placement.Join(1, 2)})
+	ids := []idEntry{{placement.Join(5<<22|0x010203, 0x0a0b0c0d), "one"}, {placement.Join(5<<22|0x010203, 0x0a0b0c0e), ""}, {placement.Join(6<<22-1, 0), "three"}}
+	runs := roaring.New()
+	runs.AddRange(2<<24+10, 2<<24+1000)
+	pair := pair{0x0102030405060708, 0x1112131415161718}
+	for _, c := range []struct {
+		name string
+		got  []byte
+		want string
+	}{
+		{"key of a day", k.bytes(), "01020304 80005003"},
+		{"key of a day before 1970", makeDayKey(1, -1).bytes(), "00000001 7fffffff"},
+		{"key of a chunk", chunkKey(0x0102), "0102"},
+		{"key of a journal record", journalKey(0x0102030405060708), "0102030405060708"},
+		{"format", sealFormat(1), "61b9f4d5 01000000"},
+		{"settings", settings{placement.Branded, Monday, false, "UTC"}.seal(), "3c502fc8 010101001816555443"},
+		{"settings of dropped strings", settings{placement.String, Sunday, true, "Europe/Berlin"}.seal(), "325da861 0201020118164575726f70652f4265726c696e"},
+		{"settings of numbers", settings{placement.Number, Monday, false, "UTC"}.seal(), "73aa8d0e 030101001313555443"},
+		{"event", eventRecord{0x01020304, usr}.seal([]byte("active")), "addb492e 04030201555352"},
+		{"event of no brand", eventRecord{1, placement.Brand{}}.seal([]byte("active")), "817202b2 01000000000000"},
+		{"total", pair.seal(tagTotal, k.bytes()), "820d87f7 08070605040302011817161514131211"},
+		{"counts of a brand", pair.seal(tagBrand, brandBucketKey(usr)), "a720cb23 08070605040302011817161514131211"},
+		{"fold mark", sealFolded(k.bytes(), 0x0102030405060708), "a7862db9 0807060504030201"},
+		{"list", mustSeal(t, k, 2, hashedChunkBits, roaring.BitmapOf(2<<24, 2<<24+1, 2<<24+300, 3<<24-1)), "cd2055f6 01040000000001ab02d3fdff07"},
+		{"list of numbers", mustSeal(t, k, 8191, numberChunkBits, roaring.BitmapOf(1<<32-1)), "99bb6343 0101000000ffff1f"},
+		{"roaring", mustSeal(t, k, 2, hashedChunkBits, runs), "e012f317 02de0300003b300000010002dd0301000a00dd03"},
+		{"registry", sealIDs(usr, 5, ids, false), "f851ea2c 0103000000030201030201ffff3f0d0c0b0a0e0c0b0a00000000"},
+		{"registry with strings", sealIDs(placement.Brand{}, 5, ids, true), "80bf1cc7 0203000000030201030201ffff3f0d0c0b0a0e0c0b0a000000000300000003000000080000006f6e657468726565"},
+		{"journal", rec.seal(1, false), "444ba129 0104030201035000005553520200000014131211242322210100000002000000020403020103500000555352010000000100000002000000"},
+		{"journal with strings", rec.seal(1, true), "b6733e14 810403020103500000555352020000001413121124232221010000000200000002c3a90082040302010350000055535201000000010000000200000000"},
+	} {
+		want := strings.ReplaceAll(c.want, " ", "")
+		if got := hex.EncodeToString(c.got); got != want {
+			t.Errorf("%s: got\n%s, want\n%s", c.name, got, want)
+		}
+	}
+}
+
+func mustSeal(t *testing.T, k dayKey, number uint32, bits uint, b *roaring.Bitmap) []byte {
+	t.Helper()
+	v, err := sealChunk(k, number, bits, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

@@ -1,0 +1,310 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Whatever passes a checksum must be decoded without a panic: these targets
+// give the decoders any payload at all.
+
+var (
+	fuzzKey   = makeDayKey(7, Date(2026, 1, 30))
+	fuzzBrand = placement.Brand([]byte("USR"))
+)
+
+// samples are bitmaps of one chunk with every kind of container.
+func samples() []*roaring.Bitmap {
+	list, array, bitset, runs, mixed := roaring.New(), roaring.New(), roaring.New(), roaring.New(), roaring.New()
+	for i := range uint32(300) {
+		list.Add(i * 50_000)
+	}
+	for i := range uint32(4096) {
+		array.Add(i * 4000)
+	}
+	for i := range uint32(20_000) {
+		bitset.Add(i * 3)
+	}
+	runs.AddRange(100, 200_000)
+	runs.AddRange(1<<20, 1<<20+5000)
+	runs.AddRange(1<<24-3, 1<<24)
+	mixed.AddRange(1<<16-1, 1<<17+1)
+	mixed.Or(bitset)
+	mixed.Or(array)
+	return []*roaring.Bitmap{roaring.BitmapOf(0), list, array, bitset, runs, mixed}
+}
+
+func FuzzChunk(f *testing.F) {
+	for _, b := range samples() {
+		v, err := sealChunk(fuzzKey, 0, hashedChunkBits, b)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(v[sealSize:], b.Maximum())
+		f.Add(v[sealSize:len(v)-1], b.Minimum())
+	}
+	f.Fuzz(func(t *testing.T, payload []byte, pos uint32) {
+		c, err := parseChunk(0, payload)
+		if err != nil {
+			return
+		}
+		_, _ = c.contains(pos) // only that it returns
+		b, err := c.bitmap()
+		if err != nil || c.kind != chunkList {
+			return
+		}
+		for _, p := range append(b.ToArray(), pos) {
+			if got, err := c.contains(p); err != nil || got != b.Contains(p) {
+				t.Fatalf("contains %d: got %v, %v, want %v", p, got, err, b.Contains(p))
+			}
+		}
+	})
+}
+
+// FuzzChunkOf seals a bitmap and compares what the chunk says of it with what
+// the bitmap does.
+func FuzzChunkOf(f *testing.F) {
+	f.Add([]byte{0}, uint16(0), false)
+	f.Add([]byte("\x00\x00\x00\x01\xff\xff\x03\x00\x10\x02\x00\x04"), uint16(255), true)
+	f.Add(bytes.Repeat([]byte("\x11\x01\x37\x00\x02"), 400), uint16(3), true)
+	f.Fuzz(func(t *testing.T, program []byte, number uint16, hashed bool) {
+		bits := uint(numberChunkBits)
+		if hashed {
+			bits, number = hashedChunkBits, number%256
+		} else {
+			number %= 1 << (32 - numberChunkBits)
+		}
+		b := build(program, uint32(number)<<bits, bits)
+		want := b.Clone()
+		v, err := sealChunk(fuzzKey, uint32(number), bits, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.IsEmpty() {
+			if v != nil {
+				t.Fatalf("an empty chunk is % x", v)
+			}
+			return
+		}
+		p, ok := unseal(tagChunk, chunkSealKey(fuzzKey, uint32(number)), v)
+		if !ok {
+			t.Fatal("the checksum does not hold")
+		}
+		c, err := parseChunk(uint32(number)<<bits, p)
+		if err != nil || uint64(c.card) != want.GetCardinality() {
+			t.Fatalf("cardinality %d, %v, want %d", c.card, err, want.GetCardinality())
+		}
+		if got, err := c.bitmap(); err != nil || !got.Equals(want) {
+			t.Fatalf("got %v, %v, want %v", got, err, want)
+		}
+		compareContains(t, c, want)
+	})
+}
+
+// compareContains looks up the bounds of every run, and their neighbours.
+func compareContains(t *testing.T, c chunk, want *roaring.Bitmap) {
+	look := func(p uint32) {
+		if got, err := c.contains(p); err != nil || got != want.Contains(p) {
+			t.Fatalf("contains %d: got %v, %v, want %v", p, got, err, want.Contains(p))
+		}
+	}
+	last := uint32(0)
+	for i, p := range want.ToArray() {
+		if i == 0 || p != last+1 {
+			look(last)
+			look(last + 1)
+			look(p - 1)
+			look(p)
+		}
+		last = p
+	}
+	look(last)
+	look(last + 1)
+	look(1<<32 - 1)
+}
+
+// build runs a program of five-byte steps on an empty bitmap: add one position,
+// add a range, remove a range.
+func build(program []byte, base uint32, bits uint) *roaring.Bitmap {
+	b := roaring.New()
+	limit := uint64(1) << bits
+	for ; len(program) >= 5; program = program[5:] {
+		at := uint64(binary.LittleEndian.Uint32(program)) >> 2 % limit
+		n := uint64(program[4]) * uint64(program[4])
+		from, to := uint64(base)+at, uint64(base)+min(at+n+1, limit)
+		switch program[0] % 4 {
+		case 0:
+			b.Add(uint32(from))
+		case 1:
+			b.RemoveRange(from, to)
+		case 2:
+			b.AddRange(from, to)
+		default:
+			for p := from; p < to; p += 2 {
+				b.Add(uint32(p))
+			}
+		}
+	}
+	return b
+}
+
+func FuzzOpenRecord(f *testing.F) {
+	var r record
+	r.add(opMark, fuzzKey, fuzzBrand, idEntry{mixed: 1, id: "one"})
+	r.add(opMark, fuzzKey+1, fuzzBrand, idEntry{mixed: 2})
+	r.add(opUnmark, fuzzKey, fuzzBrand, idEntry{mixed: 1})
+	f.Add(r.seal(1, true)[sealSize:])
+	f.Add(r.seal(1, false)[sealSize:])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		value := seal(tagJournal, journalKey(1), append(make([]byte, sealSize), payload...))
+		groups, err := openRecord(1, value)
+		if err != nil {
+			return
+		}
+		var again record
+		for _, g := range groups {
+			again.groups = append(again.groups, &g)
+		}
+		got, err := openRecord(1, again.seal(1, true))
+		if err != nil || !reflect.DeepEqual(got, groups) {
+			t.Fatalf("written again: %+v, %v, want %+v", got, err, groups)
+		}
+	})
+}
+
+func FuzzOpenIDs(f *testing.F) {
+	entries := []idEntry{{placement.Join(3, 1), "a"}, {placement.Join(3, 2), "bb"}, {placement.Join(1<<22-1, 0), ""}}
+	f.Add(sealIDs(fuzzBrand, 0, entries, true)[sealSize:], uint32(3), "x")
+	f.Add(sealIDs(fuzzBrand, 0, entries, false)[sealSize:], uint32(1<<22-1), "")
+	f.Add(sealIDs(fuzzBrand, 0, nil, false)[sealSize:], uint32(0), "")
+	f.Fuzz(func(t *testing.T, payload []byte, at uint32, id string) {
+		v, ok := parseIDs(0, payload)
+		if !ok {
+			return
+		}
+		at %= 1 << registryChunkBits
+		i := v.find(at)
+		if i < 0 || i > v.n {
+			t.Fatalf("find %d of %d entries: %d", at, v.n, i)
+		}
+		v.count(i, at)
+		_, _ = v.entries() // only that they return
+		_, _ = v.insert(fuzzBrand, 0, []idEntry{{placement.Join(at, 9), id}}, v.ends != nil)
+	})
+}
+
+// FuzzInsertIDs compares entries inserted into a sealed chunk with the chunk of
+// all of them, and looks every one up.
+func FuzzInsertIDs(f *testing.F) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), true)
+	f.Add([]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x02\x01\x00\x00\x00\x00\x03\xff\xff\xff\xff\x04"), false)
+	f.Fuzz(func(t *testing.T, data []byte, keep bool) {
+		const number = 5
+		var all, old, add []idEntry
+		for ; len(data) >= 5; data = data[5:] {
+			offset := (uint32(data[1]) | uint32(data[2])<<8 | uint32(data[3])<<16) % (1 << registryChunkBits)
+			e := idEntry{mixed: placement.Join(number<<registryChunkBits+offset, uint32(data[4]))}
+			if keep {
+				e.id = fmt.Sprintf("%*d", data[0]%7, offset)
+			}
+			if slices.ContainsFunc(all, func(x idEntry) bool { return x.mixed == e.mixed }) {
+				continue
+			}
+			all = append(all, e)
+			if data[0]%2 == 0 {
+				old = append(old, e)
+			} else {
+				add = append(add, e)
+			}
+		}
+		slices.SortFunc(all, idEntry.compare)
+		slices.SortFunc(old, idEntry.compare)
+		slices.SortFunc(add, idEntry.compare)
+		v, ok := parseIDs(number<<registryChunkBits, sealIDs(fuzzBrand, number, old, keep)[sealSize:])
+		if !ok {
+			t.Fatal("what was sealed does not open")
+		}
+		want := sealIDs(fuzzBrand, number, all, keep)
+		got, err := v.insert(fuzzBrand, number, add, keep)
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("insert %v into %v: % x, %v, want % x", add, old, got, err, want)
+		}
+		v, ok = parseIDs(number<<registryChunkBits, want[sealSize:])
+		if !ok {
+			t.Fatal("what was inserted does not open")
+		}
+		for _, e := range all {
+			p := e.mixed.Placement()
+			i, _ := slices.BinarySearchFunc(all, p, func(x idEntry, p uint32) int { return cmp.Compare(x.mixed.Placement(), p) })
+			if got := v.find(p); got != i {
+				t.Fatalf("find %d: entry %d, want %d", p, got, i)
+			}
+		}
+		if entries, err := v.entries(); err != nil || !slices.Equal(entries, all) {
+			t.Fatalf("entries %v, %v, want %v", entries, err, all)
+		}
+	})
+}
+
+func FuzzUnsealSettings(f *testing.F) {
+	for _, s := range []settings{
+		{placement.Branded, Monday, false, "UTC"},
+		{placement.String, Sunday, true, "America/New_York"},
+		{placement.Number, Monday, false, ""},
+	} {
+		f.Add(s.seal()[sealSize:])
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		s, err := unsealSettings(seal(tagSettings, keyStore, append(make([]byte, sealSize), payload...)))
+		if err != nil {
+			return
+		}
+		if again, err := unsealSettings(s.seal()); err != nil || again != s {
+			t.Fatalf("written again: %+v, %v, want %+v", again, err, s)
+		}
+	})
+}
+
+// FuzzCheckPages gives the walk over the file's pages any pages at all, behind
+// heads that are right: what it passes, bbolt will follow.
+func FuzzCheckPages(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "store")
+	if err := writeEmpty(path, settings{placement.Branded, Monday, false, "UTC"}); err != nil {
+		f.Fatal(err)
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(file, true)
+	f.Add(file, false)
+	f.Fuzz(func(t *testing.T, file []byte, all bool) {
+		if len(file) < 8192 {
+			return
+		}
+		for at := 0; at <= 4096; at += 4096 {
+			meta := file[at+pageHeader:]
+			h := fnv.New64a()
+			_, _ = h.Write(meta[:56]) // a hash never fails
+			binary.LittleEndian.PutUint64(meta[56:], h.Sum64())
+		}
+		path := filepath.Join(t.TempDir(), "store")
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = checkPages(path, all) // only that it returns
+	})
+}
