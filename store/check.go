@@ -330,15 +330,12 @@ func (c *pageCheck) branch(p page, low, high []byte, path [][]byte, depth, leave
 			return corruptf("branch page %d: keys are out of order", p.id)
 		}
 	}
-	if high != nil && bytes.Compare(keys[p.count-1], high) >= 0 {
-		return corruptf("branch page %d: keys lie above its parent's", p.id)
+	if bytes.Compare(keys[0], low) < 0 || (high != nil && bytes.Compare(keys[p.count-1], high) >= 0) {
+		return corruptf("branch page %d: keys lie outside its parent's", p.id)
 	}
 	for i := range keys {
 		child := binary.LittleEndian.Uint64(p.data[pageHeader+elementSize*i+8:])
 		from, to := keys[i], high
-		if i == 0 {
-			from = low
-		}
 		if i+1 < len(keys) {
 			to = keys[i+1]
 		}
@@ -378,8 +375,8 @@ func (c *pageCheck) inline(id uint64, b []byte) error {
 }
 
 // elements checks the elements of a leaf and calls bucket for those that are
-// one. Of a large page only the keys that were read can be compared; lengths
-// are checked all the same.
+// one. Where a key lies behind what was read of a large page, it is read by
+// itself.
 func (c *pageCheck) elements(p page, low, high []byte, bucket func(key, value []byte) error) error {
 	if pageHeader+elementSize*p.count > len(p.data) {
 		return corruptf("page %d: %d elements in %d bytes", p.id, p.count, len(p.data))
@@ -397,25 +394,36 @@ func (c *pageCheck) elements(p page, low, high []byte, bucket func(key, value []
 		if end > uint64(p.size) {
 			return corruptf("page %d: element %d lies outside", p.id, i)
 		}
-		if keyEnd := next + int(ksize); keyEnd <= len(p.data) {
-			key := p.data[next:keyEnd]
-			first := i == 0 || previous == nil
-			if order := bytes.Compare(previous, key); order > 0 || (order == 0 && !first) || (high != nil && bytes.Compare(key, high) >= 0) {
-				return corruptf("page %d: key %d is out of order", p.id, i)
+		key, err := c.bytes(p, next, int(ksize))
+		if err != nil {
+			return err
+		}
+		if order := bytes.Compare(previous, key); order > 0 || (order == 0 && i > 0) || (high != nil && bytes.Compare(key, high) >= 0) {
+			return corruptf("page %d: key %d is out of order", p.id, i)
+		}
+		previous = key
+		if flags == leafIsBucket {
+			value, err := c.bytes(p, next+int(ksize), int(vsize))
+			if err != nil {
+				return err
 			}
-			previous = key
-			if flags == leafIsBucket {
-				if end > uint64(len(p.data)) {
-					return corruptf("page %d: bucket %q lies outside", p.id, key)
-				}
-				if err := bucket(key, p.data[keyEnd:end]); err != nil {
-					return err
-				}
+			if err := bucket(key, value); err != nil {
+				return err
 			}
-		} else {
-			previous = nil
 		}
 		next = int(end)
 	}
 	return nil
+}
+
+// bytes returns bytes of a page that may lie behind what was read of it.
+func (c *pageCheck) bytes(p page, at, size int) ([]byte, error) {
+	if at+size <= len(p.data) {
+		return p.data[at : at+size], nil
+	}
+	b := make([]byte, size)
+	if _, err := c.file.ReadAt(b, int64(p.id)*int64(c.meta.pageSize)+int64(at)); err != nil {
+		return nil, fmt.Errorf("page %d: %w", p.id, err)
+	}
+	return b, nil
 }

@@ -9,6 +9,14 @@ import (
 	"time"
 )
 
+// Marks pass two goroutines on their way to disk. The gatherer takes what callers
+// hand in and works out, in memory, what it changes, while the writer waits for
+// the disk with the group before; when the writer is ready it gets the group,
+// as one record to write. What a group changes it can only know from the view
+// that the group before leaves, so a draft is built on a draft; where a fold, a
+// load or a failed commit came in between, the writer sees that the view is
+// another one, and works the group out again.
+
 // request is a caller's facts on their way through the committer.
 type request struct {
 	state   atomic.Uint32 // requestQueued, then taken or withdrawn, once
@@ -16,6 +24,9 @@ type request struct {
 	results []Result // as long as facts; those before the failed one are set
 	err     error    // set with done
 	done    chan struct{}
+
+	oneFact   [1]fact // room for the one fact of most requests
+	oneResult [1]Result
 }
 
 const (
@@ -26,6 +37,23 @@ const (
 
 // groupMax bounds the facts of one group commit, and with them its record.
 const groupMax = 8192
+
+// gathered is the requests of one transaction.
+type gathered struct {
+	requests []*request
+	facts    int
+
+	// base is the view that the group was worked out on, nil where it was not;
+	// then the writer does it. The rest is what came of it.
+	base *view
+	w    *writer // without a transaction
+	rec  record
+
+	// after is the view that the group will leave, once that is known; done says
+	// that it was committed or failed.
+	after atomic.Pointer[view]
+	done  atomic.Bool
+}
 
 // submit hands the request to the committer and waits until it is committed or
 // refused. The error is ctx's where it ended before the commit began; the
@@ -51,62 +79,158 @@ func (db *DB) submit(ctx context.Context, r *request) error {
 	}
 }
 
-// commitLoop is the committer: it takes what callers have queued, commits it
-// together, and starts a fold when the journal has grown enough.
-func (db *DB) commitLoop(ctx context.Context) {
+// gatherLoop is the gatherer.
+func (db *DB) gatherLoop(ctx context.Context) {
 	defer db.background.Done()
-	var group []*request
+	ready := false
+	g, last := new(gathered), new(gathered)
+	last.done.Store(true)
 	for {
+		requests := db.requests
+		if g.facts >= groupMax {
+			requests = nil
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case r := <-db.requests:
-			group = db.gather(append(group[:0], r))
+		case r := <-requests:
+			db.gather(g, r, last)
+		case <-db.ready:
+			ready = true
 		}
-		db.commitGroup(group)
-		clear(group)
-		db.afterCommit(ctx)
+		if !ready || len(g.requests) == 0 {
+			continue
+		}
+		db.gatherWaiting(g, last)
+		db.settle(g)
+		select {
+		case <-ctx.Done():
+			return
+		case db.groups <- g:
+		}
+		g, last, ready = new(gathered), g, false
 	}
 }
 
-// gather adds the requests that are waiting. Callers that the last commit woke
-// are on their way with their next mark, so it lets them run twice: groups of
-// sixty instead of thirty with 64 callers, for a microsecond of a lone one.
-func (db *DB) gather(group []*request) []*request {
-	n := len(group[0].facts)
-	for round := 0; ; round++ {
-		for more := true; more && n < groupMax; {
+// gatherWaiting adds the requests that are waiting. Callers that the last commit
+// woke are on their way with their next mark, so it lets them run a few times:
+// larger groups for a microsecond of a lone caller.
+func (db *DB) gatherWaiting(g, last *gathered) {
+	for range 3 {
+		for more := true; more && g.facts < groupMax; {
 			select {
 			case r := <-db.requests:
-				group = append(group, r)
-				n += len(r.facts)
+				db.gather(g, r, last)
 			default:
 				more = false
 			}
 		}
-		if round == 2 || n >= groupMax {
-			return group
-		}
 		runtime.Gosched()
+	}
+}
+
+// gather adds a request to the group, unless it was withdrawn, and works it out
+// where the view before the group is known.
+func (db *DB) gather(g *gathered, r *request, last *gathered) {
+	if !r.state.CompareAndSwap(requestQueued, requestTaken) {
+		return
+	}
+	g.requests = append(g.requests, r)
+	g.facts += len(r.facts)
+	if g.w != nil {
+		db.workOut(g, r)
+		return
+	}
+	base := last.after.Load()
+	if last.done.Load() {
+		base = db.view.Load()
+	}
+	if base != nil {
+		db.workFrom(g, base)
+	}
+}
+
+// workFrom starts the group's draft on a view and works out the requests that it
+// has.
+func (db *DB) workFrom(g *gathered, base *view) {
+	g.base = base
+	d := base.draft(base.txid + 1)
+	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view}, draft: d}
+	for _, r := range g.requests {
+		db.workOut(g, r)
+	}
+}
+
+// workOut applies a request to the group's draft. Where it needs to look into
+// the file for that, the group is left to the writer.
+func (db *DB) workOut(g *gathered, r *request) {
+	for i := range r.facts {
+		f := &r.facts[i]
+		if g.base == nil {
+			return
+		}
+		if f.kind != opMark || f.folded.chunks != g.base.chunks {
+			g.base = nil
+			return
+		}
+		r.results[i] = g.w.applyFolded(f, &g.rec)
+	}
+}
+
+// settle makes the group ready for the writer, which has nothing else to do now:
+// if it was not worked out yet, it can be.
+func (db *DB) settle(g *gathered) {
+	if g.w == nil {
+		db.workFrom(g, db.view.Load())
+	}
+	switch {
+	case g.base == nil:
+	case g.rec.empty():
+		g.after.Store(g.base)
+	default:
+		g.w.draft.seq++
+		g.w.draft.records++
+		if g.w.draft.oldest.IsZero() {
+			g.w.draft.oldest = time.Now()
+		}
+		g.after.Store(g.w.draft.finish())
+	}
+}
+
+// commitLoop is the writer. It starts a fold when the journal has grown enough.
+func (db *DB) commitLoop(ctx context.Context) {
+	defer db.background.Done()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case db.ready <- struct{}{}:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case g := <-db.groups:
+			db.commitGroup(g)
+			db.afterCommit(ctx)
+		}
 	}
 }
 
 // commitGroup commits the requests in one transaction and wakes their callers.
 // A fact that is refused fails its own request only, whose facts before it are
 // made; when the transaction fails, all of them fail.
-func (db *DB) commitGroup(group []*request) {
-	taken := group[:0]
-	for _, r := range group {
-		if r.state.CompareAndSwap(requestQueued, requestTaken) {
-			taken = append(taken, r)
-		}
-	}
-	if len(taken) == 0 {
-		return
-	}
+func (db *DB) commitGroup(g *gathered) {
 	err := db.update("mark", func(w *writer) (bool, error) {
+		if g.base != nil && g.base == db.view.Load() && g.w.draft.txid == w.tx.ID() {
+			if g.rec.empty() {
+				return false, nil
+			}
+			w.draft, w.view = g.w.draft, &g.w.draft.view
+			return true, w.putRecord(&g.rec)
+		}
+		g.after.Store(nil)
 		var rec record
-		for _, r := range taken {
+		for _, r := range g.requests {
 			if err := w.applyRequest(r, &rec); err != nil {
 				return false, err
 			}
@@ -114,15 +238,19 @@ func (db *DB) commitGroup(group []*request) {
 		if rec.empty() {
 			return false, nil
 		}
+		w.draft.seq++
+		w.draft.records++
 		if w.draft.oldest.IsZero() {
 			w.draft.oldest = time.Now()
 		}
-		return true, w.appendRecord(&rec)
+		g.after.Store(w.draft.finish())
+		return true, w.putRecord(&rec)
 	})
-	for _, r := range taken {
+	g.done.Store(true)
+	for _, r := range g.requests {
 		if err != nil {
 			r.err = err
-			clear(r.results)
+			clear(r.results) // none of it was made
 		}
 		close(r.done)
 	}

@@ -20,6 +20,7 @@ import (
 	"cohort/store"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	bolt "go.etcd.io/bbolt"
 )
 
 // damaged is the store that the tests here damage: small, with everything in it
@@ -341,7 +342,7 @@ func childDamage(path, seed string) error {
 	for d := range damages(file, rand.New(rand.NewPCG(uint64(n), 0)), count) {
 		say("damage %d: %s", i, d.what)
 		i++
-		watchdog := time.AfterFunc(time.Minute, func() {
+		watchdog := time.AfterFunc(5*time.Minute, func() {
 			stacks := make([]byte, 1<<20)
 			fmt.Fprintf(os.Stderr, "hangs\n%s", stacks[:runtime.Stack(stacks, true)])
 			os.Exit(1)
@@ -500,6 +501,77 @@ func TestDamage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// childWalk flips bits in what bbolt follows, and where the walk over the pages
+// passes the file, has bbolt walk over it, as it does when it opens a file that
+// was not closed.
+func childWalk(path, seed string) error {
+	var n uint64
+	var count int
+	if _, err := fmt.Sscan(seed, &n, &count); err != nil {
+		return err
+	}
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	say("open")
+	rng := rand.New(rand.NewPCG(n, 0))
+	inside, names := structure(file)
+	passed := 0
+	for i := range count {
+		at, bit := inside[rng.IntN(len(inside))], i%8
+		file[at] ^= 1 << bit
+		err := os.WriteFile(path, file, 0o600)
+		if err == nil && store.CheckPages(path) == nil {
+			say("flip %d: bit %d of byte %d, at %d in page %d (%s)", i, bit, at, at%4096, at/4096, names[at])
+			passed++
+			err = walk(path)
+		}
+		if err != nil {
+			say("wrong %v", err)
+		}
+		file[at] ^= 1 << bit
+	}
+	say("%d passed", passed)
+	return nil
+}
+
+func walk(path string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("bbolt panics: %v", p)
+		}
+	}()
+	b, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		return err
+	}
+	return b.Close()
+}
+
+// TestWalk: bbolt finds nothing wrong in a file that the walk over its pages has
+// passed. It would panic, in a goroutine where nobody can recover it.
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(workDir(t), "db")
+	damaged(t, path, false)
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	c := startChild(t, "walk", path, fmt.Sprint(seed, " ", long(2000, 200_000)))
+	last := c.await(t, "open")
+	for c.lines.Scan() {
+		line := c.lines.Text()
+		if strings.HasPrefix(line, "wrong") {
+			t.Errorf("%s\n%s", last, line)
+		}
+		last = line
+	}
+	if err := c.Wait(); err != nil || !strings.HasSuffix(last, "passed") {
+		t.Fatalf("%s: %v\n%s", last, err, c.stderr.String())
+	}
+	t.Log(last)
 }
 
 // TestTruncated cuts a store at every page, and about.

@@ -89,8 +89,8 @@ func (p Period) Intersect(q Period) Period {
 // Days yields the days in order.
 func (p Period) Days() iter.Seq[Day] {
 	return func(yield func(Day) bool) {
-		for d := p.First; d <= p.Last; d++ {
-			if !yield(d) {
+		for i := range p.Len() { // a Day may overflow where the period ends
+			if !yield(p.First + Day(i)) {
 				return
 			}
 		}

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"errors"
+	"math"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -164,6 +165,9 @@ func TestPeriod(t *testing.T) {
 		if d == 4 {
 			break
 		}
+	}
+	if got := len(slices.Collect(store.Period{First: math.MaxInt32 - 2, Last: math.MaxInt32}.Days())); got != 3 {
+		t.Errorf("the last days of all: %d, want 3", got)
 	}
 	if got, want := p.Intersect(store.Period{First: 5, Last: 9}), (store.Period{First: 5, Last: 6}); got != want {
 		t.Errorf("intersection %v, want %v", got, want)

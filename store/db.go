@@ -37,8 +37,13 @@ type DB struct {
 	// next writer would build on the view before, and lose what was committed.
 	writeMu sync.Mutex
 
-	requests chan *request // to the committer
-	wakeFold chan struct{} // to the folder
+	lookMu sync.Mutex // guards looker
+	looker *looker    // nil until it is wanted
+
+	requests chan *request  // to the gatherer
+	ready    chan struct{}  // from the writer, when it can take a group
+	groups   chan *gathered // to the writer
+	wakeFold chan struct{}  // to the folder
 
 	stop       context.CancelFunc // ends the committer and the folder
 	background sync.WaitGroup     // both of them
@@ -97,6 +102,7 @@ func (db *DB) Close() error {
 	db.closeMu.Unlock()
 	db.stop()
 	db.background.Wait()
+	db.retireLooker(nil)
 	var errs []error
 	if !db.cfg.ReadOnly && db.failure() == nil {
 		errs = append(errs, db.foldAll(context.Background()), db.syncFreelist())

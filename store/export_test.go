@@ -50,3 +50,54 @@ func UsedPages(path string) (pages, size int, err error) {
 	m, err := readHead(f)
 	return int(m.used), m.pageSize, err
 }
+
+// Sums compares what is kept twice in the file: the totals of the days and the
+// counts of the brands, with what their chunks add up to.
+func (db *DB) Sums() error {
+	return db.read("sums", func(r *reader) error {
+		days := 0
+		c := r.totals().Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			t, ok := unsealPair(tagTotal, k, v)
+			bucket := r.days().Bucket(k)
+			if !ok || bucket == nil {
+				return corruptf("total %x: seal %v, chunks %v", k, ok, bucket)
+			}
+			_, card, err := listChunks(bucket, nil)
+			var bytes uint64
+			if err == nil {
+				err = bucket.ForEach(func(_, v []byte) error {
+					bytes += uint64(len(v))
+					return nil
+				})
+			}
+			if err != nil || t != (pair{card, bytes}) || card == 0 {
+				return corruptf("total %x: %+v, chunks have %d bits in %d bytes, %v", k, t, card, bytes, err)
+			}
+			days++
+		}
+		if n := r.days().Stats().BucketN - 1; n != days {
+			return corruptf("%d days have chunks, %d totals", n, days)
+		}
+		brands := 0
+		c = r.brands().Cursor()
+		for k, v := c.First(); k != nil; k, v = c.Next() {
+			n, ok := unsealPair(tagBrand, k, v)
+			bucket := r.registry().Bucket(k)
+			if !ok || bucket == nil {
+				return corruptf("brand %q: seal %v, registry %v", k, ok, bucket)
+			}
+			if _, sum, err := listChunks(bucket, nil); err != nil || sum != n.first || n.second > sum {
+				return corruptf("brand %q: %+v, registry has %d ids, %v", k, n, sum, err)
+			}
+			brands++
+		}
+		if n := r.registry().Stats().BucketN - 1; n != brands {
+			return corruptf("%d brands have a registry, %d counts", n, brands)
+		}
+		return nil
+	})
+}
+
+// CheckPages walks the file as Open does after a crash.
+func CheckPages(path string) error { return checkPages(path, true) }

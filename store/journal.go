@@ -134,17 +134,19 @@ func openGroup(p []byte) (g group, rest []byte, ok bool) {
 	return g, p, true
 }
 
-// appendRecord writes a record under the next sequence number.
-func (w *writer) appendRecord(r *record) error {
+// putRecord writes a record under the draft's sequence number, which must be the
+// journal's next.
+func (w *writer) putRecord(r *record) error {
 	seq, err := w.journal().NextSequence()
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
+	if seq != w.draft.seq {
+		return corruptf("journal: the next record is %d, not %d", seq, w.draft.seq)
+	}
 	if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	w.draft.seq = seq
-	w.draft.records++
 	return nil
 }
 

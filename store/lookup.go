@@ -69,8 +69,8 @@ func foldedHolds(key, value []byte) bool {
 	return err == nil && len(key) == 8
 }
 
-// chunkBucket returns the bucket of a day's chunks, or nil where none is folded.
-func (r *reader) chunkBucket(k dayKey) (*bolt.Bucket, error) {
+// openChunkBucket is chunkBucket without what the reader keeps.
+func (r *reader) openChunkBucket(k dayKey) (*bolt.Bucket, error) {
 	if b := r.days().Bucket(k.bytes()); b != nil {
 		return b, nil
 	}
@@ -92,9 +92,8 @@ func (r *reader) chunkValue(b *bolt.Bucket, k dayKey, number uint32) ([]byte, er
 	})
 }
 
-// brandBucket returns the bucket of a brand's registry chunks, or nil where none
-// is folded.
-func (r *reader) brandBucket(b placement.Brand) (*bolt.Bucket, error) {
+// openBrandBucket is brandBucket without what the reader keeps.
+func (r *reader) openBrandBucket(b placement.Brand) (*bolt.Bucket, error) {
 	if bucket := r.registry().Bucket(brandBucketKey(b)); bucket != nil {
 		return bucket, nil
 	}

@@ -21,6 +21,7 @@ var children = map[string]func(path, seed string) error{
 	"load":   childLoad,
 	"hold":   childHold,
 	"damage": childDamage,
+	"walk":   childWalk,
 	"full":   childFull,
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -102,7 +103,8 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 			return result, err
 		}
 	}
-	req := &request{facts: []fact{f}, results: make([]Result, 1), done: make(chan struct{})}
+	req := &request{done: make(chan struct{})}
+	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
 	if err := db.submit(ctx, req); err != nil {
 		return 0, err
 	}
@@ -126,7 +128,8 @@ type fact struct {
 // Callers look it up, side by side; where nothing was folded since, it spares
 // the committer, which all of them wait for, most of its work.
 type folded struct {
-	chunks            int // view.chunks at the look-up; 0 where it was not made
+	chunks            int    // view.chunks at the look-up; 0 where it was not made
+	key               dayKey // of the event's number, which stays while chunks does
 	set, self, others bool
 }
 
@@ -164,31 +167,31 @@ func checkDay(day, today Day) error {
 // repeats; they need not wait for a commit that others are in. It fills in what
 // is folded of the mark.
 func (db *DB) marked(f *fact) (result Result, err error) {
-	err = db.read("mark", func(r *reader) error {
+	err = db.look("mark", func(r *reader) error {
 		e, ok, err := r.event(f.event)
 		if err != nil || !ok || e.brand != f.brand {
 			return err
 		}
-		k := makeDayKey(e.number, f.day)
-		if f.folded, err = r.look(k, f); err != nil {
-			return err
-		}
-		set, _, self, others := r.now(k, f)
-		switch {
-		case !set || !self:
-		case others:
-			result = Shared
-		default:
-			result = Already
-		}
-		return nil
+		f.folded, err = r.look(makeDayKey(e.number, f.day), f)
+		return err
 	})
-	return result, err
+	v := db.view.Load()
+	if err != nil || f.folded.chunks != v.chunks {
+		return 0, err
+	}
+	set, _, self, others := f.now(v, db.set)
+	switch {
+	case !set || !self:
+		return 0, nil
+	case others:
+		return Shared, nil
+	}
+	return Already, nil
 }
 
 // look returns what is folded of a mark.
 func (r *reader) look(k dayKey, f *fact) (was folded, err error) {
-	was.chunks = r.view.chunks
+	was.chunks, was.key = r.view.chunks, k
 	if was.set, err = r.foldedBit(k, f.mixed.Placement()); err != nil {
 		return was, err
 	}
@@ -198,13 +201,13 @@ func (r *reader) look(k dayKey, f *fact) (was folded, err error) {
 
 // now adds what the journal says to what is folded of a mark: whether its bit
 // is set, and set in its chunk, its id known, and another one at its placement.
-func (r *reader) now(k dayKey, f *fact) (set, base, self, others bool) {
+func (f *fact) now(v *view, s settings) (set, base, self, others bool) {
 	set, base = f.folded.set, f.folded.set
 	pos := f.mixed.Placement()
-	if o, ok := r.view.opsOf(k, pos>>r.set.chunkBits()).get(pos); ok {
+	if o, ok := v.opsOf(f.folded.key, pos>>s.chunkBits()).get(pos); ok {
 		set, base = o.set, o.base
 	}
-	self, others = r.pendingKnown(f.brand, f.mixed)
+	self, others = v.known(f.brand, pos>>s.registryBits(), f.mixed)
 	return set, base, self || f.folded.self, others || f.folded.others
 }
 
@@ -240,13 +243,19 @@ func (w *writer) apply(f fact, rec *record) (Result, error) {
 	if err != nil {
 		return 0, err
 	}
-	k, pos := makeDayKey(e.number, f.day), f.mixed.Placement()
 	if f.folded.chunks != w.view.chunks {
-		if f.folded, err = w.look(k, &f); err != nil {
+		if f.folded, err = w.look(makeDayKey(e.number, f.day), &f); err != nil {
 			return 0, err
 		}
 	}
-	set, base, self, others := w.now(k, &f)
+	return w.applyFolded(&f, rec), nil
+}
+
+// applyFolded is apply of a mark of which it is known what is folded. It needs
+// no transaction.
+func (w *writer) applyFolded(f *fact, rec *record) Result {
+	k, pos := f.folded.key, f.mixed.Placement()
+	set, base, self, others := f.now(w.view, w.set)
 	entry := idEntry{mixed: f.mixed}
 	if !self {
 		w.addID(f.brand, f.mixed, f.id, others)
@@ -260,11 +269,11 @@ func (w *writer) apply(f fact, rec *record) (Result, error) {
 	}
 	switch {
 	case !set:
-		return New, nil
+		return New
 	case others:
-		return Shared, nil
+		return Shared
 	}
-	return Already, nil
+	return Already
 }
 
 func (w *writer) unmark(f fact, rec *record) (Result, error) {
@@ -315,10 +324,13 @@ func (db *DB) MarkMany(ctx context.Context, marks iter.Seq[Mark]) (Tally, error)
 	i := 0
 	for m := range marks {
 		if err := l.Add(m.Event, m.ID, m.Day); err != nil {
-			err = fmt.Errorf("mark %d: %w", i, err)
 			t, closeErr := l.Close()
-			if closeErr != nil {
-				err = fmt.Errorf("%w; %w", err, closeErr)
+			switch {
+			case closeErr == nil:
+				err = fmt.Errorf("mark %d: %w", i, err)
+			case errors.Is(err, closeErr): // a commit failed, whatever the mark
+			default:
+				err = fmt.Errorf("mark %d: %w; %w", i, err, closeErr)
 			}
 			return t, err
 		}

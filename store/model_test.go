@@ -280,6 +280,9 @@ func (k *machine) snapshotStays(t *rapid.T) {
 }
 
 func (k *machine) check(t *rapid.T) {
+	if err := k.db.Sums(); err != nil {
+		t.Fatalf("%v", err)
+	}
 	s, err := k.db.Snapshot()
 	if err != nil {
 		t.Fatalf("%v", err)

@@ -59,7 +59,7 @@ func open(path string, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		opts: o, log: o.Logger, verified: newVerified(),
-		requests: make(chan *request, groupMax), wakeFold: make(chan struct{}, 1),
+		requests: make(chan *request, groupMax), ready: make(chan struct{}), groups: make(chan *gathered), wakeFold: make(chan struct{}, 1),
 	}
 	if err := db.openFile(path); err != nil {
 		return nil, err
@@ -70,7 +70,8 @@ func open(path string, opts *Options) (*DB, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	if !db.cfg.ReadOnly {
-		db.background.Add(2)
+		db.background.Add(3)
+		go db.gatherLoop(ctx)
 		go db.commitLoop(ctx)
 		go db.foldLoop(ctx)
 	}
@@ -325,7 +326,7 @@ func (db *DB) load(path string) error {
 		}
 		d := emptyView().draft(tx.ID())
 		d.chunks = d.txid
-		w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d}
+		w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d}
 		if err := w.replay(); err != nil {
 			return err
 		}

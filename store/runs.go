@@ -42,17 +42,6 @@ func (r runs[T]) get(x T, compare func(a, b T) int) (found T, ok bool) {
 	return found, false
 }
 
-// from appends to dst the elements at or above x for which keep holds, up to
-// the first of each run for which it does not.
-func (r runs[T]) from(dst []T, x T, compare func(a, b T) int, keep func(T) bool) []T {
-	for _, run := range [2][]T{r.long, r.short} {
-		for i, _ := slices.BinarySearchFunc(run, x, compare); i < len(run) && keep(run[i]); i++ {
-			dst = append(dst, run[i])
-		}
-	}
-	return dst
-}
-
 // all returns the elements in order. They may be shared.
 func (r runs[T]) all(compare func(a, b T) int) []T {
 	if len(r.short) == 0 {

@@ -47,7 +47,7 @@ func (db *DB) begin() (reader, error) {
 		}
 		v := db.view.Load()
 		if tx.ID() == v.txid {
-			return reader{db.set, db.verified, tx, v}, nil
+			return reader{set: db.set, verified: db.verified, tx: tx, view: v}, nil
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 		if i < 10 {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -27,6 +28,9 @@ type view struct {
 	oldest  time.Time // when the oldest operation came; zero without any
 	days    *btree.Map[dayKey, *dayOps]
 	ids     *btree.Map[uint32, *brandOps] // by brandKey
+
+	// copying guards the copying of the maps, which marks them as shared.
+	copying *sync.Mutex
 }
 
 // dayOps are the unfolded operations of one (event, day), by chunk.
@@ -122,7 +126,7 @@ func brandOf(k uint32) placement.Brand {
 }
 
 func emptyView() *view {
-	return &view{days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
+	return &view{copying: new(sync.Mutex), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
@@ -157,13 +161,20 @@ func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
 	return nil
 }
 
-// idsAt appends to dst the unfolded ids at a placement of a registry chunk.
-func (v *view) idsAt(dst []idEntry, b placement.Brand, number, at uint32) []idEntry {
+// known reports whether an id is in a registry chunk's unfolded ids, and whether
+// another one is at its placement.
+func (v *view) known(b placement.Brand, number uint32, m placement.Mixed) (self, others bool) {
 	c := v.idChunkOf(b, number)
 	if c == nil {
-		return dst
+		return false, false
 	}
-	return c.ids.from(dst, firstEntry(at), idEntry.compare, func(e idEntry) bool { return e.mixed.Placement() == at })
+	for _, run := range [2][]idEntry{c.ids.long, c.ids.short} {
+		i, _ := slices.BinarySearchFunc(run, firstEntry(m.Placement()), idEntry.compare)
+		for ; i < len(run) && run[i].mixed.Placement() == m.Placement(); i++ {
+			self, others = self || run[i].mixed == m, others || run[i].mixed != m
+		}
+	}
+	return self, others
 }
 
 func findChunk(chunks []*chunkOps, number uint32) (int, bool) {
@@ -203,9 +214,13 @@ type draft struct {
 	view
 }
 
+// draft starts the view that comes after v, in a transaction. A view may have
+// several; one at the most becomes the store's.
 func (v *view) draft(txid int) *draft {
 	d := &draft{view: *v}
 	d.txid = txid
+	v.copying.Lock()
+	defer v.copying.Unlock()
 	d.days = v.days.Copy()
 	d.ids = v.ids.Copy()
 	return d

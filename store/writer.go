@@ -51,7 +51,9 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 		}
 		committed = true
 		db.dirty.Store(true)
-		db.view.Store(w.draft.finish())
+		v := w.draft.finish()
+		db.view.Store(v)
+		db.retireLooker(v)
 		return nil
 	})
 }
@@ -66,7 +68,7 @@ func (db *DB) rewrite(what string, fn func(w *writer) (commit bool, err error)) 
 
 func (db *DB) newWriter(tx *bolt.Tx) *writer {
 	d := db.view.Load().draft(tx.ID())
-	w := &writer{reader: reader{db.set, db.verified, tx, &d.view}, draft: d, bound: make(map[string]eventRecord)}
+	w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d, bound: make(map[string]eventRecord)}
 	w.journal().FillPercent = 1 // it only grows at its end
 	return w
 }

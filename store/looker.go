@@ -1,0 +1,124 @@
+package store
+
+import (
+	"sync"
+
+	"cohort/placement"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// A looker is a read transaction that callers of Mark share to look up what is
+// folded of their marks. Journal commits do not change that, so it serves some
+// of them, and keeps the buckets it has opened: a look-up costs a third of one
+// in a transaction of its own.
+type looker struct {
+	reader
+	users   int  // guarded by DB.lookMu
+	retired bool // guarded by DB.lookMu: closed with its last user
+}
+
+// lookerCommits bounds the commits that a looker outlives. While it is open the
+// pages that they free cannot be used again, a few each.
+const lookerCommits = 32
+
+// look runs fn on the looker, in guard.
+func (db *DB) look(what string, fn func(r *reader) error) error {
+	l, err := db.takeLooker(what)
+	if err != nil {
+		return err
+	}
+	defer db.dropLooker(l)
+	return guard(what, func() error { return fn(&l.reader) })
+}
+
+func (db *DB) takeLooker(what string) (*looker, error) {
+	db.lookMu.Lock()
+	defer db.lookMu.Unlock()
+	if db.looker == nil {
+		l := new(looker)
+		err := guard(what, func() (err error) {
+			l.reader, err = db.begin()
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		l.opened = new(opened)
+		db.looker = l
+	}
+	db.looker.users++
+	return db.looker, nil
+}
+
+func (db *DB) dropLooker(l *looker) {
+	db.lookMu.Lock()
+	defer db.lookMu.Unlock()
+	if l.users--; l.users == 0 && l.retired {
+		_ = l.tx.Rollback() // a read transaction has nothing to lose
+	}
+}
+
+// retireLooker has the next caller open another looker, where the view is one
+// that this one cannot serve, or one of many commits later. A nil view is none.
+func (db *DB) retireLooker(v *view) {
+	db.lookMu.Lock()
+	defer db.lookMu.Unlock()
+	l := db.looker
+	if l == nil || (v != nil && v.chunks == l.view.chunks && v.txid-l.view.txid < lookerCommits) {
+		return
+	}
+	db.looker, l.retired = nil, true
+	if l.users == 0 {
+		_ = l.tx.Rollback() // as above
+	}
+}
+
+// opened are what a reader has found before. Only what is there is kept.
+type opened struct {
+	events sync.Map // event name -> eventRecord
+	days   sync.Map // dayKey -> *bolt.Bucket of chunks
+	brands sync.Map // placement.Brand -> *bolt.Bucket of registry chunks
+}
+
+// keep returns what m has of the key, or else what open finds, which it keeps
+// unless it is the zero value.
+func keep[K, V comparable](m *sync.Map, key K, open func() (V, error)) (V, error) {
+	if v, ok := m.Load(key); ok {
+		return v.(V), nil
+	}
+	v, err := open()
+	var none V
+	if err == nil && v != none {
+		m.Store(key, v)
+	}
+	return v, err
+}
+
+// chunkBucket returns the bucket of a day's chunks, or nil where none is folded.
+func (r *reader) chunkBucket(k dayKey) (*bolt.Bucket, error) {
+	if r.opened == nil {
+		return r.openChunkBucket(k)
+	}
+	return keep(&r.opened.days, k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) })
+}
+
+// brandBucket returns the bucket of a brand's registry chunks, or nil where none
+// is folded.
+func (r *reader) brandBucket(b placement.Brand) (*bolt.Bucket, error) {
+	if r.opened == nil {
+		return r.openBrandBucket(b)
+	}
+	return keep(&r.opened.brands, b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) })
+}
+
+// event returns the record of the named event; ok is false where it was never
+// written.
+func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
+	if r.opened == nil {
+		e, err = r.openEvent(name)
+	} else {
+		e, err = keep(&r.opened.events, name, func() (eventRecord, error) { return r.openEvent(name) })
+	}
+	return e, err == nil && e.number != 0, err
+}
