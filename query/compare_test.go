@@ -77,6 +77,11 @@ func (w *world) askExpr(t *testing.T, src query.Source) {
 		t.Errorf("%d ids are expected to collide %g times", got.Count, got.ExpectedCollisions)
 	}
 
+	bitmap, err := query.Bitmap(t.Context(), src, parsed, options(asOf)...)
+	if positions := slices.Sorted(maps.Keys(want)); err != nil || !slices.Equal(bitmap.ToArray(), positions) {
+		t.Errorf("bitmap of %v as of %s: got %v, %v, want %v", x, asOfText(asOf), bitmap, err, positions)
+	}
+
 	members, opts := w.members(b, want), options(asOf)
 	if w.rng.IntN(2) == 0 {
 		limit := 1 + w.rng.IntN(10)

@@ -42,13 +42,13 @@ func Size(ctx context.Context, src Source, x Expr, opts ...Option) (SetSize, err
 	}
 	var size SetSize
 	err = ask(src, s.asOf, false, func(v *view) error {
-		n, err := (&planner{view: v}).plan(x)
-		if err != nil {
+		var err error
+		if size.Count, err = v.count(ctx, x); err != nil {
 			return err
 		}
 		size.Expr = x.String()
-		if size.Count, err = v.size(ctx, n); err != nil || v.exact {
-			return err
+		if v.exact {
+			return nil
 		}
 		size.ExpectedCollisions = placement.ExpectedColliding(placement.IDsBehind(float64(size.Count)))
 		return nil
@@ -57,4 +57,22 @@ func Size(ctx context.Context, src Source, x Expr, opts ...Option) (SetSize, err
 		return SetSize{}, err
 	}
 	return size, nil
+}
+
+// count returns the number of positions in a set. What the store notes of a day
+// answers for one day of an event, in the same time whatever else is stored.
+func (v *view) count(ctx context.Context, x Expr) (uint64, error) {
+	if e, ok := x.(eventSet); ok {
+		if d, ok := e.period.day(); ok {
+			if v.env.AsOfGiven && d > v.env.AsOf {
+				return 0, nil
+			}
+			return v.snap.DayCount(e.event, d)
+		}
+	}
+	n, err := (&planner{view: v}).plan(x)
+	if err != nil {
+		return 0, err
+	}
+	return v.size(ctx, n)
 }

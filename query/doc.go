@@ -32,9 +32,9 @@
 //
 // Every question has a today, its as-of: the store's current day, or another that
 // is asked for. The reports [Active], [Retention], [RetentionBetween] and [Funnel]
-// never read a mark after it. [Count], [Size] and [Members] read every stored day,
-// unless as-of is given. A period has ended when its last day is not after as-of
-// and is before the store's current day.
+// never read a mark after it. [Count], [Size], [Members] and [Bitmap] read every
+// stored day, unless as-of is given. A period has ended when its last day is not
+// after as-of and is before the store's current day.
 //
 // # Answers
 //

@@ -206,6 +206,22 @@ func ExampleMembers() {
 	// 3 new <nil>
 }
 
+func ExampleBitmap() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	x, err := query.Parse("active[2026-W02] - paid[2026-01]")
+	if err != nil {
+		log.Fatal(err)
+	}
+	set, err := query.Bitmap(context.Background(), db, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	data, err := set.ToBytes() // any roaring library reads them
+	fmt.Println(set, len(data), err)
+	// Output: {1,3,4} 22 <nil>
+}
+
 func ExampleAndCount() {
 	db, cleanup := exampleStore()
 	defer cleanup()

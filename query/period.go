@@ -45,6 +45,12 @@ func Day(d store.Day) Period {
 	return Period{kind: kindSingle, a: span{ByDay, int(d)}}
 }
 
+// day returns the day of a period that is one fixed day.
+func (p Period) day() (store.Day, bool) {
+	ok := p.err == nil && p.kind == kindSingle && p.a.by == ByDay
+	return store.Day(p.a.number), ok
+}
+
 // Week is a week of an ISO year: 2026-W05. A year has 52 or 53 weeks; 2024-12-30
 // is in week 1 of 2025, and 2021-01-03 in week 53 of 2020.
 func Week(isoYear, week int) Period {

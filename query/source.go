@@ -20,7 +20,7 @@ var (
 	_ Source = (*store.Snapshot)(nil)
 )
 
-// Option changes how [Count], [Size] and [Members] read.
+// Option changes how [Count], [Size], [Members] and [Bitmap] read.
 type Option func(*settings)
 
 // settings are what the options set.

@@ -87,6 +87,7 @@ func TestUsage(t *testing.T) {
 		},
 		"members":      func() error { return lastError(query.Members(ctx, db, query.Of("active", bad))) },
 		"member limit": func() error { return lastError(query.Members(ctx, db, query.Seen(), query.Limit(-1))) },
+		"bitmap":       func() error { _, err := query.Bitmap(ctx, db, query.Of("active", bad)); return err },
 		"no steps":     func() error { _, err := query.AndCount(ctx, db, month); return err },
 		"funnel over":  func() error { _, err := query.AndCount(ctx, db, bad, "active"); return err },
 		"step": func() error {

@@ -200,6 +200,20 @@ func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
 	return days, nil
 }
 
+// DayCount returns the exact cardinality of one day of an event, 0 for an event
+// never written. Cost: two small records, however much the store holds.
+func (s *Snapshot) DayCount(event string, day Day) (count uint64, err error) {
+	err = s.do("count of event "+event, func() error {
+		e, ok, err := s.event(event)
+		if err != nil || !ok {
+			return err
+		}
+		count, err = s.cardinality(makeDayKey(e.number, day))
+		return err
+	})
+	return count, err
+}
+
 // storedKeys returns the keys of the period's stored days, ascending.
 func (r *reader) storedKeys(event uint32, p Period) ([]dayKey, error) {
 	days, err := r.dayCounts(event, p)
