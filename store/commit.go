@@ -47,7 +47,7 @@ type gathered struct {
 	// then the writer does it. The rest is what came of it.
 	base *view
 	w    *writer // without a transaction
-	rec  record
+	rec  records
 
 	// after is the view that the group will leave, once that is known; done says
 	// that it was committed or failed.
@@ -185,14 +185,10 @@ func (db *DB) settle(g *gathered) {
 	}
 	switch {
 	case g.base == nil:
-	case g.rec.empty():
+	case len(g.rec) == 0:
 		g.after.Store(g.base)
 	default:
-		g.w.draft.seq++
-		g.w.draft.records++
-		if g.w.draft.oldest.IsZero() {
-			g.w.draft.oldest = time.Now()
-		}
+		g.w.draft.number(g.rec)
 		g.after.Store(g.w.draft.finish())
 	}
 }
@@ -222,29 +218,25 @@ func (db *DB) commitLoop(ctx context.Context) {
 func (db *DB) commitGroup(g *gathered) {
 	err := db.update("mark", func(w *writer) (bool, error) {
 		if g.base != nil && g.base == db.view.Load() && g.w.draft.txid == w.tx.ID() {
-			if g.rec.empty() {
+			if len(g.rec) == 0 {
 				return false, nil
 			}
 			w.draft, w.view = g.w.draft, &g.w.draft.view
-			return true, w.putRecord(&g.rec)
+			return true, w.putRecords(g.rec)
 		}
 		g.after.Store(nil)
-		var rec record
+		var rec records
 		for _, r := range g.requests {
 			if err := w.applyRequest(r, &rec); err != nil {
 				return false, err
 			}
 		}
-		if rec.empty() {
+		if len(rec) == 0 {
 			return false, nil
 		}
-		w.draft.seq++
-		w.draft.records++
-		if w.draft.oldest.IsZero() {
-			w.draft.oldest = time.Now()
-		}
+		w.draft.number(rec)
 		g.after.Store(w.draft.finish())
-		return true, w.putRecord(&rec)
+		return true, w.putRecords(rec)
 	})
 	g.done.Store(true)
 	for _, r := range g.requests {
@@ -258,7 +250,7 @@ func (db *DB) commitGroup(g *gathered) {
 
 // applyRequest applies the facts of one request, up to the first that is
 // refused.
-func (w *writer) applyRequest(r *request, rec *record) error {
+func (w *writer) applyRequest(r *request, rec *records) error {
 	for i, f := range r.facts {
 		result, err := w.apply(f, rec)
 		if errors.Is(err, ErrOtherBrand) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // DB is an open store. Its methods may be called from any number of
@@ -131,7 +132,7 @@ func boltError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, bolt.ErrTimeout):
+	case errors.Is(err, berrors.ErrTimeout):
 		return ErrInUse
 	case errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("disk is full: %w", err)

@@ -47,11 +47,11 @@ func (s *Snapshot) Event(name string) (e Event, ok bool, err error) {
 func (s *Snapshot) Events(prefix string) (events []Event, err error) {
 	err = s.do("events", func() error {
 		c := s.events().Cursor()
-		k, v := c.Seek([]byte(prefix))
+		k, _ := c.Seek([]byte(prefix))
 		if before, v := previous(c, k); before != nil && !eventHolds(before, v) {
 			return corruptf("event %q: checksum does not hold", before)
 		}
-		for k, v = c.Seek([]byte(prefix)); k != nil; k, v = c.Next() {
+		for k, v := c.Seek([]byte(prefix)); k != nil; k, v = c.Next() {
 			// The one behind the prefix too: its name may be damaged.
 			rec, err := unsealEvent(k, v)
 			if err != nil {

@@ -3,14 +3,16 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"cohort/placement"
 )
 
 // The journal makes operations durable at the price of their own bytes, long
-// before they reach the chunks of their days: one record per group commit, keyed
-// by a sequence number that never restarts. The payload is a row of groups, in
-// the order in which their operations took effect on each day:
+// before they reach the chunks of their days: records of about recordBytes, as
+// many as a group commit needs, keyed by sequence numbers that never restart. The
+// payload is a row of groups, in the order in which their operations took effect
+// on each day:
 //
 //	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
 //	n × mixed u64 | and with opStrings set in op: n × (length uvarint, string)
@@ -24,6 +26,11 @@ const (
 	opStrings = 0x80
 
 	groupHeader = 16
+
+	// recordBytes is where a commit begins another record: four fill a page of
+	// 4096 bytes, which bbolt then writes once. A commit of 1,000 marks in one
+	// record wrote the two or three of the commits before again.
+	recordBytes = 976
 )
 
 // group is the operations of one kind on one day in a journal record.
@@ -34,10 +41,22 @@ type group struct {
 	ids   []idEntry
 }
 
-// record collects the operations of one commit.
+// records collects the operations of one commit.
+type records []*record
+
+// add appends an operation. Its id carries a string where it is to be kept.
+func (r *records) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
+	if n := len(*r); n == 0 || (*r)[n-1].size+8+len(e.id) > recordBytes {
+		*r = append(*r, new(record))
+	}
+	(*r)[len(*r)-1].add(kind, k, b, e)
+}
+
+// record collects the operations of one journal record.
 type record struct {
 	groups []*group
 	last   map[dayKey]*group
+	size   int // bytes, about
 }
 
 // add appends an operation. Its id carries a string where it is to be kept.
@@ -50,11 +69,11 @@ func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
 			r.last = make(map[dayKey]*group)
 		}
 		r.last[k] = g
+		r.size += groupHeader
 	}
 	g.ids = append(g.ids, e)
+	r.size += 8 + len(e.id)
 }
-
-func (r *record) empty() bool { return len(r.groups) == 0 }
 
 // seal encodes the record.
 func (r *record) seal(seq uint64, strings bool) []byte {
@@ -134,18 +153,29 @@ func openGroup(p []byte) (g group, rest []byte, ok bool) {
 	return g, p, true
 }
 
-// putRecord writes a record under the draft's sequence number, which must be the
-// journal's next.
-func (w *writer) putRecord(r *record) error {
-	seq, err := w.journal().NextSequence()
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+// number gives the records of a commit their sequence numbers, up to the draft's
+// new last one.
+func (d *draft) number(r records) {
+	d.seq += uint64(len(r))
+	d.records += len(r)
+	if d.oldest.IsZero() {
+		d.oldest = time.Now()
 	}
-	if seq != w.draft.seq {
-		return corruptf("journal: the next record is %d, not %d", seq, w.draft.seq)
-	}
-	if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
-		return fmt.Errorf("journal: %w", err)
+}
+
+// putRecords writes numbered records, whose numbers must be the journal's next.
+func (w *writer) putRecords(rs records) error {
+	for i, r := range rs {
+		seq, err := w.journal().NextSequence()
+		if err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
+		if want := w.draft.seq - uint64(len(rs)-1-i); seq != want {
+			return corruptf("journal: the next record is %d, not %d", seq, want)
+		}
+		if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
+			return fmt.Errorf("journal: %w", err)
+		}
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if err := flag.Set("rapid.checks", "40"); err != nil { // each opens several files
+	if err := flag.Set("rapid.checks", "30"); err != nil { // each opens several files
 		panic(err)
 	}
 	os.Exit(m.Run())

@@ -235,7 +235,7 @@ func CheckEvent(name string) error {
 
 // apply carries a fact out in the transaction and adds what it changes to the
 // record. A *BrandError leaves the transaction as it was.
-func (w *writer) apply(f fact, rec *record) (Result, error) {
+func (w *writer) apply(f fact, rec *records) (Result, error) {
 	if f.kind == opUnmark {
 		return w.unmark(f, rec)
 	}
@@ -253,13 +253,15 @@ func (w *writer) apply(f fact, rec *record) (Result, error) {
 
 // applyFolded is apply of a mark of which it is known what is folded. It needs
 // no transaction.
-func (w *writer) applyFolded(f *fact, rec *record) Result {
+func (w *writer) applyFolded(f *fact, rec *records) Result {
 	k, pos := f.folded.key, f.mixed.Placement()
 	set, base, self, others := f.now(w.view, w.set)
 	entry := idEntry{mixed: f.mixed}
 	if !self {
 		w.addID(f.brand, f.mixed, f.id, others)
-		entry.id = f.id
+		if w.set.keepStrings() {
+			entry.id = f.id
+		}
 	}
 	if !set {
 		w.draft.setBit(k, pos>>w.set.chunkBits(), pos, true, base)
@@ -276,7 +278,7 @@ func (w *writer) applyFolded(f *fact, rec *record) Result {
 	return Already
 }
 
-func (w *writer) unmark(f fact, rec *record) (Result, error) {
+func (w *writer) unmark(f fact, rec *records) (Result, error) {
 	e, ok, err := w.event(f.event)
 	if err != nil || !ok {
 		return Absent, err

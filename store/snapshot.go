@@ -162,11 +162,11 @@ func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
 	var days []DayCount
 	first, last := makeDayKey(event, p.First), makeDayKey(event, p.Last)
 	c := r.totals().Cursor()
-	kb, v := c.Seek(first.bytes())
+	kb, _ := c.Seek(first.bytes())
 	if before, v := previous(c, kb); before != nil && !totalHolds(before, v) {
 		return nil, corruptf("totals: key %x does not hold", before)
 	}
-	for kb, v = c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
+	for kb, v := c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
 		k, ok := parseDayKey(kb)
 		if !ok {
 			return nil, corruptf("totals: a key of %d bytes", len(kb))

@@ -1,0 +1,271 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strings"
+
+	"cohort/placement"
+	"cohort/store"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// answer is what a store says to one question.
+type answer struct {
+	question, value string
+	err             error
+}
+
+// ask asks a store what it holds, all of it in one digest; and, where each is
+// set, every question by itself.
+func ask(db *store.DB, each bool) (answers []answer) {
+	s, err := db.Snapshot()
+	if err != nil {
+		return []answer{{"snapshot", "", err}}
+	}
+	defer s.Close()
+	add := func(question string, value any, err error) {
+		answers = append(answers, answer{question, fmt.Sprint(value), err})
+	}
+	digest, err := s.Digest()
+	add("digest", digest, err)
+	if !each {
+		return answers
+	}
+	events, err := s.Events("")
+	for i := range events {
+		events[i] = store.Event{Name: events[i].Name, Brand: events[i].Brand, First: events[i].First, Last: events[i].Last, Days: events[i].Days, Marks: events[i].Marks, Bytes: events[i].Bytes}
+	}
+	add("events", events, err)
+	brands, err := s.Brands()
+	add("brands", brands, err)
+	_, err = s.Stats()
+	add("stats", "", err)
+	biggest, err := s.Biggest(5)
+	add("biggest", biggest, err)
+	all := store.Period{First: store.MinDay, Last: store.MaxDay}
+	for _, name := range []string{"daily", "recent", "large", "other brand", "shared", "journal", "new"} {
+		askEvent(s, name, all, add)
+	}
+	for _, b := range []string{"USR", "PLR"} {
+		numbers, err := s.SeenChunkNumbers(placement.Brand([]byte(b)))
+		seen := roaring.New()
+		for _, n := range numbers {
+			var part *roaring.Bitmap
+			if part, err = s.SeenChunk(placement.Brand([]byte(b)), n); err != nil {
+				break
+			}
+			seen.Or(part)
+		}
+		add("seen "+b, seen, err)
+	}
+	for _, id := range probes {
+		known, sharing, err := s.Known(id)
+		add("known "+id, fmt.Sprint(known, sharing), err)
+	}
+	return answers
+}
+
+// probes are ids in the damaged store, and some that are not.
+var probes = []string{
+	branded("USR", 0), branded("USR", 5), branded("USR", 1000), branded("USR", 1399), branded("USR", 90_001), branded("USR", 90_049),
+	branded("USR", 95_010), branded("USR", 1<<40), branded("USR", 1<<41+77), branded("PLR", 7), branded("PLR", 1000),
+	"USR0G1qBS430hZ", "USR06ltY8okQpi",
+}
+
+func askEvent(s *store.Snapshot, name string, all store.Period, add func(string, any, error)) {
+	e, ok, err := s.Event(name)
+	add("event "+name, fmt.Sprint(ok, e.Brand, e.Period(), e.Marks, e.Days, e.Bytes), err)
+	if err != nil || !ok {
+		return
+	}
+	days, err := s.Days(e, all)
+	add("days "+name, days, err)
+	week, err := s.Days(e, store.Period{First: today - 60, Last: today - 50})
+	add("days of a week "+name, week, err)
+	b, err := s.Bitmap(name, all)
+	h := fnv.New64a()
+	if err == nil {
+		_, err = b.WriteTo(h)
+	}
+	add("bitmap "+name, h.Sum64(), err)
+	if b != nil {
+		h := fnv.New64a()
+		var err error
+		for id, memberErr := range s.Members(e.Brand, b) {
+			_, _ = h.Write([]byte(id)) // a hash never fails
+			err = memberErr
+		}
+		add("members "+name, h.Sum64(), err)
+	}
+	for i, id := range probes {
+		if id[:3] != e.Brand.String() || (i+len(name))%3 > 0 {
+			continue
+		}
+		for _, p := range []store.Period{all, {First: today - 2, Last: today - 2}, {First: today, Last: today}} {
+			at, err := s.Has(name, id, p)
+			add("has "+name+" "+id+" "+p.String(), at, err)
+		}
+	}
+}
+
+// wrong returns the questions to which a damaged store gives another answer
+// than the whole one.
+func wrong(got, want []answer) (questions []string) {
+	value := make(map[string]string)
+	for _, a := range want {
+		value[a.question] = a.value
+	}
+	for _, a := range got {
+		if a.err == nil && a.value != value[a.question] {
+			questions = append(questions, fmt.Sprintf("%s: %.60s, want %.60s", a.question, a.value, value[a.question]))
+		}
+	}
+	return questions
+}
+
+// write changes the store in every way; false where something was refused.
+func write(db *store.DB) (ok bool, questions []string) {
+	ok = true
+	expect := func(what string, got, want any, err error) {
+		if err != nil {
+			ok = false
+		} else if got != want {
+			questions = append(questions, fmt.Sprintf("%s: %v, want %v", what, got, want))
+		}
+	}
+	r, err := db.Mark(ctx, "daily", branded("USR", 1<<41+77), today)
+	expect("mark", r, store.New, err)
+	r, err = db.Mark(ctx, "recent", branded("USR", 90_010), today)
+	expect("mark again", r, store.Already, err)
+	r, err = db.Unmark(ctx, "recent", branded("USR", 90_020), today)
+	expect("unmark", r, store.Cleared, err)
+	r, err = db.Mark(ctx, "shared", "USR06ltY8okQpi", today)
+	expect("mark shared", r, store.Shared, err)
+	r, err = db.Mark(ctx, "new", branded("USR", 1000), today)
+	expect("mark new", r, store.New, err)
+	tally, err := loadRows(db, slices.Collect(someMarks("large", 10, 1395)), 10)
+	expect("load", tally, store.Tally{New: 5, Already: 5}, err)
+	expect("fold", nil, nil, db.Fold(ctx))
+	expect("delete", nil, nil, db.DeleteDay(ctx, "other brand", today))
+	return ok, questions
+}
+
+// prober knows what a whole store answers.
+type prober struct {
+	path           string
+	file           []byte
+	whole, written []answer
+	heads          []string // digests with either of the file's two heads broken
+}
+
+func (p *prober) prepare() error {
+	for head := range 2 {
+		broken := slices.Clone(p.file)
+		broken[4096*head+79] ^= 1
+		digest, err := p.digest(broken)
+		if err != nil {
+			return err
+		}
+		p.heads = append(p.heads, digest)
+	}
+	if err := os.WriteFile(p.path, p.file, 0o600); err != nil {
+		return err
+	}
+	db, err := store.Open(p.path, options(0))
+	if err != nil {
+		return err
+	}
+	p.whole = ask(db, true)
+	if ok, questions := write(db); !ok || len(questions) > 0 {
+		return fmt.Errorf("the whole store cannot be written: %v", questions)
+	}
+	p.written = ask(db, true)
+	for _, a := range append(p.whole, p.written...) {
+		if a.err != nil {
+			return a.err
+		}
+	}
+	return db.Close()
+}
+
+func (p *prober) digest(file []byte) (string, error) {
+	if err := os.WriteFile(p.path, file, 0o600); err != nil {
+		return "", err
+	}
+	db, err := store.Open(p.path, options(0))
+	if err != nil {
+		return "", err
+	}
+	answers := ask(db, false)
+	return answers[0].value, errors.Join(answers[0].err, db.Close())
+}
+
+// probeHead opens a file one of whose heads is damaged. There are two, of the
+// last commit and of the one before, and bbolt takes the newer that is whole: a
+// head that was being written when the machine stopped looks the same. So a
+// damaged head can take the last commit back, but nothing else.
+func (p *prober) probeHead(file []byte) []string {
+	digest, err := p.digest(file)
+	if err != nil {
+		if isDamage(err) {
+			return nil
+		}
+		return []string{err.Error()}
+	}
+	if digest != p.whole[0].value && !slices.Contains(p.heads, digest) {
+		return []string{"digest: " + digest}
+	}
+	return nil
+}
+
+// probe opens a damaged file in both ways, and returns what it answers wrongly.
+func (p *prober) probe(file []byte) (questions []string) {
+	add := func(how string, found []string) {
+		for _, q := range found {
+			questions = append(questions, how+": "+q)
+		}
+	}
+	if err := os.WriteFile(p.path, file, 0o600); err != nil {
+		return []string{err.Error()}
+	}
+	opts := options(0)
+	opts.ReadOnly = true
+	if db, err := store.Open(p.path, opts); err == nil {
+		add("reading", wrong(ask(db, false), p.whole))
+		_ = db.Close() // it may find the damage
+	} else if !isDamage(err) {
+		add("reading", []string{err.Error()})
+	}
+	db, err := store.Open(p.path, options(0))
+	if err != nil {
+		if !isDamage(err) {
+			add("writing", []string{err.Error()})
+		}
+		return questions
+	}
+	add("writing", wrong(ask(db, true), p.whole))
+	ok, found := write(db)
+	add("writing", found)
+	if ok {
+		add("written", wrong(ask(db, false), p.written))
+	}
+	if db.Close() != nil || !ok {
+		return questions
+	}
+	if db, err = store.Open(p.path, options(0)); err == nil {
+		add("reopened", wrong(ask(db, false), p.written))
+		_ = db.Close() // it may find the damage
+	}
+	return questions
+}
+
+// isDamage: a flipped bit may also make a file another one: not a store, or one
+// of a newer format.
+func isDamage(err error) bool {
+	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewerFormat) || strings.Contains(err.Error(), "not a cohort store")
+}
