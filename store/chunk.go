@@ -119,6 +119,21 @@ func (c chunk) bitmap() (*roaring.Bitmap, error) {
 	return b, nil
 }
 
+// list appends the positions, ascending, of whatever kind the chunk is.
+func (c chunk) list(dst []uint32) ([]uint32, error) {
+	if c.kind != chunkRoaring {
+		return c.positions(dst)
+	}
+	p, ok := parsePortable(c.data)
+	if ok {
+		dst, ok = p.positions(dst)
+	}
+	if !ok || len(dst) != int(c.card) || len(dst) == 0 || dst[0] < c.base {
+		return nil, corruptf("chunk at %d: roaring bytes do not hold together", c.base)
+	}
+	return dst, nil
+}
+
 // positions appends the positions of a list, ascending.
 func (c chunk) positions(dst []uint32) ([]uint32, error) {
 	at := uint64(c.base)
@@ -159,6 +174,18 @@ func sealChunkAs(t tag, sealKey []byte, number uint32, bits uint, b *roaring.Bit
 		return nil, fmt.Errorf("encode chunk %d: %w", number, err)
 	}
 	return seal(t, sealKey, out.Bytes()), nil
+}
+
+// sealPositions is sealChunk of ascending positions of a sparse chunk.
+func sealPositions(k dayKey, number uint32, bits uint, positions []uint32) []byte {
+	switch {
+	case len(positions) == 0:
+		return nil
+	case len(positions) <= listMax:
+		return sealList(tagChunk, chunkSealKey(k, number), number<<bits, positions)
+	}
+	v := append(make([]byte, 0, sealSize+chunkHeader+4*len(positions)), chunkHead(chunkRoaring, uint32(len(positions)))...)
+	return seal(tagChunk, chunkSealKey(k, number), appendPortable(v, positions))
 }
 
 // sealList encodes at most listMax ascending positions.

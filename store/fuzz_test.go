@@ -202,7 +202,7 @@ func FuzzOpenIDs(f *testing.F) {
 		}
 		v.count(i, at)
 		_, _ = v.entries() // only that they return
-		_, _ = v.insert(fuzzBrand, 0, []idEntry{{placement.Join(at, 9), id}}, v.ends != nil)
+		_, _ = v.insert(fuzzBrand, 0, []idEntry{{placement.Join(at, 9), id}}, v.points([]idEntry{{placement.Join(at, 9), id}}), v.ends != nil)
 	})
 }
 
@@ -238,7 +238,7 @@ func FuzzInsertIDs(f *testing.F) {
 			t.Fatal("what was sealed does not open")
 		}
 		want := sealIDs(fuzzBrand, number, all, keep)
-		got, err := v.insert(fuzzBrand, number, add, keep)
+		got, err := v.insert(fuzzBrand, number, add, v.points(add), keep)
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("insert %v into %v: % x, %v, want % x", add, old, got, err, want)
 		}

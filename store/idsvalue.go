@@ -108,9 +108,22 @@ func (v idsValue) count(i int, at uint32) int {
 	return n
 }
 
+// points returns the entries of v before which each of the ids, ascending and
+// not in v, belongs, and v.n at the end.
+func (v idsValue) points(ids []idEntry) []int {
+	points := make([]int, len(ids)+1)
+	at := 0
+	for i, e := range ids {
+		at = v.lowerBound(sortKey(e.mixed), at)
+		points[i] = at
+	}
+	points[len(ids)] = v.n
+	return points
+}
+
 // insert returns a sealed chunk with the entries, ascending and not in it yet,
-// added. It copies what lies between them as it stands.
-func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, keepStrings bool) ([]byte, error) {
+// added at their points. It copies what lies between them as it stands.
+func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, points []int, keepStrings bool) ([]byte, error) {
 	if v.n == 0 {
 		return sealIDs(b, number, add, keepStrings), nil
 	}
@@ -124,11 +137,6 @@ func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, keepSt
 	}
 	out := make([]byte, sealSize, sealSize+5+7*n+stringBytes)
 	out = binary.LittleEndian.AppendUint32(append(out, kind), uint32(n))
-	points := make([]int, len(add)+1)
-	for i, e := range add {
-		points[i] = v.lowerBound(sortKey(e.mixed), points[max(i-1, 0)])
-	}
-	points[len(add)] = v.n
 	at := 0
 	for i, p := range points {
 		out, at = append(out, v.offsets[3*at:3*p]...), p
@@ -254,17 +262,14 @@ func mergeIDs(a, b []idEntry) []idEntry {
 	return append(append(out, a...), b...)
 }
 
-// newPlacements counts the placements of ascending ids at which v has none.
-func (v idsValue) newPlacements(ids []idEntry) uint64 {
+// newPlacements counts the placements of ids, ascending and not in v, at which v
+// has none, given their points.
+func (v idsValue) newPlacements(ids []idEntry, points []int) uint64 {
 	var n uint64
-	at := 0
 	for i, e := range ids {
-		p := e.mixed.Placement()
-		if i > 0 && ids[i-1].mixed.Placement() == p {
-			continue
-		}
-		at = v.lowerBound(firstAt(p), at)
-		if at == v.n || v.mixed(at).Placement() != p {
+		p, at := e.mixed.Placement(), points[i]
+		if (i == 0 || ids[i-1].mixed.Placement() != p) &&
+			(at == 0 || v.mixed(at-1).Placement() != p) && (at == v.n || v.mixed(at).Placement() != p) {
 			n++
 		}
 	}

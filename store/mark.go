@@ -305,13 +305,13 @@ func (w *writer) unmark(f fact, rec *records) (Result, error) {
 // every chunk of a day costs more than it saves, goes through the journal in
 // records of recordMarks.
 const (
-	loadMarks   = 1 << 18
+	loadMarks   = 1 << 19
 	journalMax  = 1 << 15
 	recordMarks = 4096
 )
 
 // MarkMany records the marks of a sequence, in order, and returns when they are
-// on disk. It commits as it goes, 262,144 marks at a time, and what is left at
+// on disk. It commits as it goes, 524,288 marks at a time, and what is left at
 // the end. The first mark that Mark would refuse ends it with an error that
 // tells the mark's index: all marks before that one are made, none after. When
 // ctx ends it returns at the next commit. The tally counts what is on disk.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"sort"
 )
 
@@ -145,4 +146,88 @@ func runsContain(runs []byte, low uint16) bool {
 	start := binary.LittleEndian.Uint16(runs[4*(j-1):])
 	length := binary.LittleEndian.Uint16(runs[4*(j-1)+2:])
 	return low-start <= length
+}
+
+// positions appends all values, ascending; false where the bytes do not hold
+// together or are not in order.
+func (p portable) positions(dst []uint32) ([]uint32, bool) {
+	at := p.body
+	last := int64(-1)
+	for i := range p.n {
+		size, ok := p.size(i, at)
+		if !ok || at+size > len(p.data) || (i > 0 && p.key(i) <= p.key(i-1)) {
+			return dst, false
+		}
+		c, high, first := p.data[at:at+size], uint32(p.key(i))<<16, len(dst)
+		switch {
+		case p.isRuns(i):
+			for r := c[2:]; len(r) > 0; r = r[4:] {
+				start, length := uint32(binary.LittleEndian.Uint16(r)), uint32(binary.LittleEndian.Uint16(r[2:]))
+				if start+length > 0xffff {
+					return dst, false
+				}
+				for v := range length + 1 {
+					dst = append(dst, high|(start+v))
+				}
+			}
+		case p.card(i) <= arrayMax:
+			for ; len(c) > 0; c = c[2:] {
+				dst = append(dst, high|uint32(binary.LittleEndian.Uint16(c)))
+			}
+		default:
+			for w := range uint32(bitsetBytes / 8) {
+				for word := binary.LittleEndian.Uint64(c[8*w:]); word != 0; word &= word - 1 {
+					dst = append(dst, high|64*w|uint32(bits.TrailingZeros64(word)))
+				}
+			}
+		}
+		if len(dst)-first != p.card(i) {
+			return dst, false
+		}
+		for _, v := range dst[first:] {
+			if int64(v) <= last {
+				return dst, false
+			}
+			last = int64(v)
+		}
+		at += size
+	}
+	return dst, at == len(p.data)
+}
+
+// appendPortable appends the serialization of ascending values, without runs.
+func appendPortable(dst []byte, values []uint32) []byte {
+	type container struct{ start, end int }
+	var cs []container
+	for i, v := range values {
+		if i == 0 || v>>16 != values[i-1]>>16 {
+			cs = append(cs, container{start: i})
+		}
+		cs[len(cs)-1].end = i + 1
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, cookieNoRuns)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(cs)))
+	for _, c := range cs {
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(values[c.start]>>16))
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(c.end-c.start-1))
+	}
+	at := uint32(8 + 8*len(cs))
+	for _, c := range cs {
+		dst = binary.LittleEndian.AppendUint32(dst, at)
+		at += min(uint32(2*(c.end-c.start)), bitsetBytes)
+	}
+	for _, c := range cs {
+		if c.end-c.start <= arrayMax {
+			for _, v := range values[c.start:c.end] {
+				dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
+			}
+			continue
+		}
+		set := make([]byte, bitsetBytes)
+		for _, v := range values[c.start:c.end] {
+			set[uint16(v)/8] |= 1 << (v % 8)
+		}
+		dst = append(dst, set...)
+	}
+	return dst
 }

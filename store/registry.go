@@ -173,8 +173,7 @@ func (w *writer) newIDsChange(b placement.Brand, number uint32, rows []idEntry) 
 
 // mergeRegistry computes the new chunk.
 func (r *reader) mergeRegistry(c *idsChange) error {
-	slices.SortFunc(c.rows, idEntry.compare)
-	c.rows = slices.CompactFunc(c.rows, func(x, y idEntry) bool { return x.mixed == y.mixed })
+	c.rows = distinct(c.rows, r.set.keepStrings())
 	if r.set.ids == placement.Number {
 		return r.mergeNumbers(c)
 	}
@@ -189,11 +188,31 @@ func (r *reader) mergeRegistry(c *idsChange) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	c.counts = pair{uint64(len(fresh)), v.newPlacements(fresh)}
-	c.pendingPlacements = v.newPlacements(c.pending)
+	points := v.points(fresh)
+	c.counts = pair{uint64(len(fresh)), v.newPlacements(fresh, points)}
+	c.pendingPlacements = v.newPlacements(c.pending, v.points(c.pending))
 	var err error
-	c.value, err = v.insert(c.brand, c.number, fresh, r.set.keepStrings())
+	c.value, err = v.insert(c.brand, c.number, fresh, points, r.set.keepStrings())
 	return err
+}
+
+// distinct returns the ids in order, each once. Those without strings it sorts as
+// numbers, in half the time.
+func distinct(ids []idEntry, strings bool) []idEntry {
+	if strings {
+		slices.SortFunc(ids, idEntry.compare)
+		return slices.CompactFunc(ids, func(x, y idEntry) bool { return x.mixed == y.mixed })
+	}
+	keys := make([]uint64, len(ids))
+	for i, e := range ids {
+		keys[i] = sortKey(e.mixed)
+	}
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	for i, k := range keys {
+		ids[i] = idEntry{mixed: mixedOf(k)}
+	}
+	return ids[:len(keys)]
 }
 
 // unknown returns those of the rows that are neither in the chunk nor pending,

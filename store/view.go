@@ -111,6 +111,8 @@ func compareMixed(a, b placement.Mixed) int {
 // sortKey turns the halves of a mixed value, so that numbers sort by placement.
 func sortKey(m placement.Mixed) uint64 { return uint64(m)<<32 | uint64(m)>>32 }
 
+func mixedOf(sortKey uint64) placement.Mixed { return placement.Mixed(sortKey<<32 | sortKey>>32) }
+
 // firstAt is the lowest sort key at a placement.
 func firstAt(at uint32) uint64 { return uint64(at) << 32 }
 
