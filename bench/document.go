@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// document is the results of a run, as Markdown.
+type document struct {
+	machine machine
+	small   bool
+	results []*result
+}
+
+// WriteTo writes the document: the machine, the goals, and each section.
+func (d *document) WriteTo(w io.Writer) (int64, error) {
+	var out bytes.Buffer
+	out.WriteString("# Benchmarks\n\n")
+	fmt.Fprintf(&out, "Written by `%s`; [bench/README.md](../bench/README.md) says how. "+
+		"Every answer was checked before its figure was taken. "+
+		"What is compared ran in turn, %d rounds; figures are medians, in parentheses the least and the greatest. "+
+		"Ratios are taken round by round; other runs, on other machines, share ratios sooner than times.\n\n", d.machine.command, d.machine.scale.rounds)
+	d.machine.write(&out)
+	if d.small {
+		out.WriteString("\nA small run: its sizes are those of a test, and no goal is judged by them.\n")
+	} else {
+		d.writeGoals(&out)
+	}
+	for _, r := range d.results {
+		fmt.Fprintf(&out, "\n## %s: %s\n\n%s\n", r.section.name, r.section.title, r.section.about)
+		for _, t := range r.tables {
+			out.WriteString("\n")
+			t.write(&out)
+		}
+		if len(r.notes) > 0 {
+			out.WriteString("\n")
+		}
+		for _, n := range r.notes {
+			fmt.Fprintf(&out, "- %s\n", n)
+		}
+	}
+	return out.WriteTo(w)
+}
+
+func (d *document) writeGoals(out *bytes.Buffer) {
+	t := table{columns: []string{"goal", "wanted", "measured", "met"}}
+	for _, r := range d.results {
+		for _, g := range r.goals {
+			met := "yes"
+			if !g.met {
+				met = "**no**"
+			}
+			t.row(r.section.name+": "+g.what, g.want, g.got, met)
+		}
+	}
+	if len(t.rows) > 0 {
+		out.WriteString("\n## Goals\n\n")
+		t.write(out)
+	}
+}

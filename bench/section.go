@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+)
+
+// section is one benchmark, chosen by name.
+type section struct {
+	name  string
+	title string
+	about string // what is measured and how, for the document
+	run   func(ctx context.Context, b *bench, r *result) error
+}
+
+// sections lists the benchmarks in the order in which they run.
+func sections() []section {
+	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection}
+}
+
+func sectionNames() []string {
+	var names []string
+	for _, s := range sections() {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// scale is how large the workloads are.
+type scale struct {
+	rounds int // how often everything that is compared runs, in turn
+
+	ids  int // ids in a full day
+	rows int // rows of the import
+	days int // full days of the store that is opened
+
+	marks    int   // marks of 64 concurrent callers in a round
+	lone     int   // marks of a lone caller in a round
+	many     int   // marks of MarkMany in a round
+	perMark  int   // marks of the baseline in a round
+	commits  int   // commits of 1,000 marks in the writes section
+	daySizes []int // ids of the days whose size is taken, beside ids
+}
+
+var (
+	fullScale = scale{
+		rounds: 5,
+		ids:    1_000_000, rows: 5_000_000, days: 380,
+		marks: 64_000, lone: 2000, many: 500_000, perMark: 1024, commits: 100,
+		daySizes: []int{10_000, 100_000, 10_000_000},
+	}
+	smallScale = scale{
+		rounds: 2,
+		ids:    10_000, rows: 30_000, days: 6,
+		marks: 640, lone: 20, many: 5000, perMark: 64, commits: 5,
+		daySizes: []int{1000, 50_000},
+	}
+)
+
+// bench is what a section runs with.
+type bench struct {
+	scale
+	seed     uint64
+	dir      string    // the section's own, removed when it ends
+	log      io.Writer // progress
+	profiles string    // directory for profiles of child processes, or ""
+}
+
+// path returns the path of a file in the section's directory.
+func (b *bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+// logf tells of progress.
+func (b *bench) logf(format string, args ...any) {
+	fmt.Fprintf(b.log, "  "+format+"\n", args...)
+}
+
+// interleave runs the sides in turn, as often as there are rounds.
+func (b *bench) interleave(ctx context.Context, sides ...func(round int) error) error {
+	for round := range b.rounds {
+		start := time.Now()
+		for _, side := range sides {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := side(round); err != nil {
+				return fmt.Errorf("round %d: %w", round+1, err)
+			}
+		}
+		b.logf("round %d of %d: %.1f s", round+1, b.rounds, time.Since(start).Seconds())
+	}
+	return nil
+}
+
+// checkf returns an error unless got is want: the figure that goes with it must
+// not be reported.
+func checkf[T comparable](got, want T, format string, args ...any) error {
+	if got == want {
+		return nil
+	}
+	return fmt.Errorf("wrong answer: %s: got %v, want %v", fmt.Sprintf(format, args...), got, want)
+}
