@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"cohort/cmd/cohort/internal/ingest"
+	"cohort/cmd/cohort/internal/redisbits"
+	"cohort/placement"
+	"cohort/store"
+)
+
+// redisLoad marks the bits of bitmaps, key by key.
+type redisLoad struct {
+	app    *app
+	server *redisbits.Server
+	offset int64 // id of bit 0
+	max    int64 // of refused rows, −1 without end
+	keys   []redisbits.Key
+
+	done    int                 // keys that were read
+	skipped []redisbits.Skipped // and those that were not
+	rows    uint64
+	refused uint64
+	reasons map[ingest.Reason]uint64
+	shown   int // keys with refused rows that were reported
+	tally   store.Tally
+}
+
+// run marks all keys of so many bytes. On return the tally is what was committed.
+// A stop is why reading ended early, with all rows before it committed; an error
+// is why the committing did, and says how far it came.
+func (l *redisLoad) run(ctx context.Context, db *store.DB, size int64) (stop, err error) {
+	loader, err := db.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	bar := l.app.newProgress(size)
+	stop = l.mark(ctx, loader, bar)
+	bar.done()
+	if l.tally, err = loader.Close(); err != nil {
+		return nil, fmt.Errorf("%w: %d marks are on disk (%d new, %d already), %d of %d keys were read; "+
+			"run it again from the start: what is marked already changes nothing",
+			err, l.tally.Marks(), l.tally.New, l.tally.Already, l.done, len(l.keys))
+	}
+	return stop, nil
+}
+
+// mark hands the bits to the loader. Keys that cannot be read any more are
+// skipped; what was read of them before is kept.
+func (l *redisLoad) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
+	before := int64(0) // bytes of the keys before
+	for _, k := range l.keys {
+		err := l.key(ctx, loader, k, func(at int64) { bar.at(before+min(at, k.Size), l.rows) })
+		var value *redisbits.ValueError
+		switch {
+		case errors.As(err, &value):
+			l.skipped = append(l.skipped, redisbits.Skipped{Name: value.Key, Reason: value.Reason})
+		case err != nil:
+			return err
+		default:
+			l.done++
+		}
+		before += k.Size
+	}
+	return nil
+}
+
+// key marks the bits of one key, and tells how far it came.
+func (l *redisLoad) key(ctx context.Context, loader *store.Loader, k redisbits.Key, at func(bytes int64)) error {
+	row := redisRow{Mark: ingest.Mark{Event: k.Event, Day: k.Day}, key: k.Name}
+	defer l.reportRefused(&row)
+	for piece, err := range l.server.Pieces(ctx, k) {
+		if err != nil {
+			return err
+		}
+		for position := range piece.Bits() {
+			if err := l.bit(loader, &row, position); err != nil {
+				return err
+			}
+		}
+		at(piece.At + int64(len(piece.Bytes)))
+	}
+	return nil
+}
+
+// redisRow is the row that the loader is given of a key; all rows of the key
+// differ in the id only.
+type redisRow struct {
+	ingest.Mark // refused, if it is, for the event or the day: and so are all
+	key         string
+	digits      []byte // of the id
+
+	refused uint64          // rows
+	why     *ingest.Refusal // of the first
+}
+
+// bit marks or refuses one bit.
+func (l *redisLoad) bit(loader *store.Loader, row *redisRow, position uint64) error {
+	id := int64(position) + l.offset // a position is below 2³³
+	switch {
+	case row.Refused != nil:
+		return l.refuse(row, *row.Refused)
+	case id < 0 || id >= placement.Placements:
+		return l.refuse(row, ingest.Refusal{Reason: ingest.BadID, Detail: strconv.FormatInt(id, 10)})
+	}
+	row.digits = strconv.AppendInt(row.digits[:0], id, 10)
+	row.ID = string(row.digits)
+	if err := row.Add(loader, placement.Number); err != nil {
+		return err
+	}
+	if row.Refused != nil {
+		return l.refuse(row, *row.Refused)
+	}
+	l.rows++
+	return nil
+}
+
+// refuse counts a refused row. It is an error if there are too many.
+func (l *redisLoad) refuse(row *redisRow, why ingest.Refusal) error {
+	l.rows++
+	l.refused++
+	l.reasons[why.Reason]++
+	if row.refused++; row.refused == 1 {
+		row.why = &why
+	}
+	if l.max >= 0 && l.refused > uint64(l.max) {
+		return fmt.Errorf("key %q: more than %d rows refused; the rows before are kept", row.key, l.max)
+	}
+	return nil
+}
+
+// reportRefused tells of the refused rows of a key, for the first such keys.
+func (l *redisLoad) reportRefused(row *redisRow) {
+	if row.refused == 0 || l.app.quiet || l.shown == shownRefusals {
+		return
+	}
+	l.shown++
+	l.app.errorf("key %s: %d refused: %s: %s", clip(row.key), row.refused, row.why.Reason, clip(row.why.Detail))
+	if l.shown == shownRefusals {
+		l.app.errorf("refused rows of further keys are only counted")
+	}
+}
