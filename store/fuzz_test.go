@@ -60,7 +60,8 @@ func FuzzChunk(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_, _ = c.contains(pos) // only that it returns
+		_, _ = c.contains(pos) // only that they return
+		_, _ = c.list(nil)
 		b, err := c.bitmap()
 		if err != nil || c.kind != chunkList {
 			return
@@ -109,7 +110,56 @@ func FuzzChunkOf(f *testing.F) {
 		if got, err := c.bitmap(); err != nil || !got.Equals(want) {
 			t.Fatalf("got %v, %v, want %v", got, err, want)
 		}
+		if got, err := c.list(nil); err != nil || !slices.Equal(got, want.ToArray()) {
+			t.Fatalf("list %v, %v, want %v", got, err, want)
+		}
 		compareContains(t, c, want)
+	})
+}
+
+// FuzzMergeChunk merges positions into a chunk and compares the new one with the
+// union of both.
+func FuzzMergeChunk(f *testing.F) {
+	many := bytes.Repeat([]byte("\x03\x01\x00\x00\x1f\x00\x00\x42\x00\x09"), 3)
+	f.Add([]byte{}, many, false)
+	f.Add(many, []byte("\x00\x01\x00\x00\x1f"), true)
+	f.Add([]byte("\x02\x00\x10\x00\x17"), many, true)
+	f.Fuzz(func(t *testing.T, old, add []byte, hashed bool) {
+		r := &reader{set: settings{ids: placement.Number}, verified: newVerified()}
+		if hashed {
+			r.set.ids = placement.Branded
+		}
+		const number = 5
+		bits := r.set.chunkBits()
+		before, more := build(old, number<<bits, bits), build(add, number<<bits, bits)
+		if more.GetCardinality() > 1<<20 {
+			return
+		}
+		value, err := sealChunk(fuzzKey, number, bits, before.Clone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := more.ToArray()
+		slices.Reverse(rows)
+		c := chunkChange{key: fuzzKey, number: number, old: value, add: append(rows, rows[:len(rows)/2]...)}
+		if err := r.mergeChunk(&c); err != nil {
+			t.Fatal(err)
+		}
+		want := roaring.Or(before, more)
+		if c.before != before.GetCardinality() || c.after != want.GetCardinality() || c.added != c.after-c.before {
+			t.Fatalf("before %d, after %d, added %d, want %d, %d", c.before, c.after, c.added, before.GetCardinality(), want.GetCardinality())
+		}
+		if want.IsEmpty() {
+			return
+		}
+		merged, err := r.openChunk(fuzzKey, number, c.value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := merged.bitmap(); err != nil || !got.Equals(want) {
+			t.Fatalf("got %v, %v, want %v", got, err, want)
+		}
+		compareContains(t, merged, want)
 	})
 }
 

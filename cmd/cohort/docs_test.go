@@ -62,7 +62,10 @@ func consoleScript(text string) string {
 			command = strings.ReplaceAll(command, "'", "''")
 			fmt.Fprintf(&script, "exec bash -c '%s | sed -E \"s/^(seconds +).*/\\1<0.01/\"'\n", command)
 			fmt.Fprintf(&script, "cmp stdout want-%d\n", n)
-			fmt.Fprintf(&files, "-- want-%d --\n%s\n", n, strings.TrimSuffix(output, "\n"))
+			fmt.Fprintf(&files, "-- want-%d --\n", n)
+			if output = strings.TrimSuffix(output, "\n"); output != "" {
+				fmt.Fprintln(&files, output)
+			}
 		}
 	}
 	if n == 0 {

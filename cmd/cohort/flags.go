@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"cohort/store"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // dayFlag is a flag that is a day; day is nil where it is not given.
@@ -128,3 +130,15 @@ func (f *choice[T]) Set(s string) (err error) {
 
 func (f *choice[T]) String() string { return f.text }
 func (f *choice[T]) Type() string   { return "name" }
+
+// onlyFlags returns an error if a flag of a subcommand's own is given that is not
+// among some, which are those that go with another.
+func onlyFlags(cmd *cobra.Command, other string, some ...string) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		inherited := cmd.InheritedFlags().Lookup(f.Name) != nil
+		if err == nil && !inherited && !slices.Contains(some, f.Name) {
+			err = usagef("--%s does not go with %s", f.Name, other)
+		}
+	})
+	return err
+}

@@ -20,40 +20,62 @@ type importFlags struct {
 	timeFormat choice[ingest.TimeFormat]
 	rejects    string
 	maxRejects int64
+	dryRun     bool
 	creation   creation
+	redis      redisFlags
+	sets       roaringFlags
 }
+
+const importHelp = `Import marks from files whose rows have an id, an event and a time: CSV, TSV, JSON
+lines, or text of fixed width, as they are or compressed with gzip or zstd. It
+reads standard input where no file, or -, is given. A store that does not exist is
+created.
+
+Rows that cannot be used are refused, counted by reason, and reported with their
+line; the others are kept. Importing a file again adds nothing: after any failure
+or interruption, run it again from the start.
+
+The format is that of the name: .csv .tsv .jsonl .ndjson, and .gz .zst or .zstd
+after it. --format says it for all files; with - among several, for standard input
+and for names that do not tell. What is compressed is seen by its first bytes.
+
+A column is chosen by its name in the header, by its number from 1, in text of
+fixed width by its bytes, as 2-6, or in JSON lines by its key. A time is an ISO date
+with or without a time of day, 8 digits YYYYMMDD, 10 digits of seconds or 13 of
+milliseconds since 1970; any other needs --time-format. A time without an offset is
+in the store's zone.
+
+--rejects writes the refused rows as CSV, to be mended there and imported again:
+line, reason, and with several files file, which import passes over, then the
+columns of the original, for the same flags. Where the original has no header, or
+columns were chosen by number, or headers differ, it has id, event and time in
+their place, for no flags but --format and --time-format, and the whole row.
+
+--dry-run imports into a copy of the store in the folder for temporary files, which
+it removes: figures and status are those of the import, and nothing is changed.`
 
 func (a *app) importCommand() *cobra.Command {
 	f := importFlags{timeFormat: choice[ingest.TimeFormat]{text: "auto", parse: ingest.ParseTimeFormat}}
 	cmd := &cobra.Command{
 		Use:   "import [FILE...|-]",
 		Short: "Mark from files of rows",
-		Long: `Import marks from files whose rows have an id, an event and a time: CSV, TSV, or
-text of fixed width. It reads standard input where no file, or -, is given. A
-store that does not exist is created.
-
-Rows that cannot be used are refused, counted by reason, and reported with their
-line; the others are kept. Importing a file again adds nothing.
-
-A column is chosen by its name in the header, by its number from 1, or in text of
-fixed width by its bytes, as 2-6. A time is an ISO date with or without a time of
-day, 8 digits YYYYMMDD, 10 digits of seconds or 13 of milliseconds since 1970; any
-other needs --time-format. A time without an offset is in the store's zone.`,
+		Long:  strings.Join([]string{importHelp, redisHelp, roaringHelp}, "\n\n"),
 		Example: example("cohort import events.csv",
-			"cohort import --id user --event action --time at --time-format '%d/%m/%Y' log.tsv",
-			"cohort import --format fixed --id 2-6 --time 8-15 --event-name purchase --ids string orders.txt"),
+			"cohort import --id user --event action --time at --time-format '%d/%m/%Y' log.tsv.gz",
+			"cohort import --rejects rejects.csv jan.jsonl.zst feb.jsonl.zst && cohort import rejects.csv",
+			"cohort import --format fixed --id 2-6 --time 8-15 --event-name purchase --ids string orders.txt",
+			"cohort import --from-redis localhost:6379 --match 'active:*'",
+			"cohort import --format roaring --event-name paid --on 2026-01-30 paid.roaring"),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			if err := f.check(cmd); err != nil {
+			if err := f.check(cmd, args); err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				args = []string{"-"}
-			}
-			return a.importFiles(ctx, f, args)
+			return a.importFrom(ctx, f, cmd, args)
 		}),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", "", "`format` of the files: "+strings.Join(ingest.Formats(), ", ")+" (default by the name)")
+	formats := strings.Join(importFormats(), ", ")
+	fs.StringVar(&f.format, "format", "", "`format` of the files: "+formats+" (default by the name)")
 	fs.StringVar(&f.columns.ID, "id", "id", "`column` of the id")
 	fs.StringVar(&f.columns.Event, "event", "event", "`column` of the event")
 	fs.StringVar(&f.columns.Time, "time", "time", "`column` of the time")
@@ -62,25 +84,39 @@ other needs --time-format. A time without an offset is in the store's zone.`,
 	fs.Var(&f.timeFormat, "time-format", "`layout` of times: auto, unix, unix-ms, or such as %d/%m/%Y")
 	fs.StringVar(&f.rejects, "rejects", "", "write refused rows, with line and reason, to a CSV `file`")
 	fs.Int64Var(&f.maxRejects, "max-rejects", 0, "stop when more than `N` rows are refused (default never)")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "say what the import would do, and change nothing")
+	f.redis.addFlags(cmd)
+	f.sets.addFlags(cmd)
 	f.creation.addFlags(cmd)
 	return cmd
 }
 
+// importFormats lists the formats of files.
+func importFormats() []string { return append(ingest.Formats(), roaringFormat) }
+
 // check returns an error if the flags do not go together.
-func (f *importFlags) check(cmd *cobra.Command) (err error) {
+func (f *importFlags) check(cmd *cobra.Command, files []string) (err error) {
 	changed := cmd.Flags().Changed
 	switch {
-	case f.format != "" && !slices.Contains(ingest.Formats(), f.format):
-		return usagef("--format %q: must be one of %s", f.format, strings.Join(ingest.Formats(), ", "))
+	case f.format != "" && !slices.Contains(importFormats(), f.format):
+		return usagef("--format %q: must be one of %s", f.format, strings.Join(importFormats(), ", "))
 	case changed("event") && changed("event-name"):
 		return usagef("--event and --event-name exclude each other")
 	case changed("max-rejects") && f.maxRejects < 0:
 		return usagef("--max-rejects %d: must not be negative", f.maxRejects)
+	case f.rejects == "-":
+		return usagef("--rejects -: must be a file, for results go to standard output")
 	}
 	if changed("event-name") {
 		if err := store.CheckEvent(f.columns.EventName); err != nil {
 			return &usageError{fmt.Errorf("--event-name: %w", err)}
 		}
+	}
+	if err := f.redis.check(cmd, f.creation, files); err != nil {
+		return err
+	}
+	if err := f.sets.check(cmd, f.format, f.columns.EventName); err != nil {
+		return err
 	}
 	if !changed("max-rejects") {
 		f.maxRejects = -1
@@ -91,6 +127,20 @@ func (f *importFlags) check(cmd *cobra.Command) (err error) {
 	return err
 }
 
+// importFrom imports from what the flags name.
+func (a *app) importFrom(ctx context.Context, f importFlags, cmd *cobra.Command, files []string) error {
+	if f.redis.given(cmd) {
+		return a.importRedis(ctx, f)
+	}
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	if f.format == roaringFormat {
+		return a.importSets(ctx, f, files)
+	}
+	return a.importFiles(ctx, f, files)
+}
+
 // importFiles reads files into the store and reports what became of their rows.
 func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (err error) {
 	start := time.Now()
@@ -99,11 +149,15 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 		return err
 	}
 	defer closeInto(&err, in)
-	db, err := a.openToWrite(ctx, f.creation, store.CreateMissing)
+	db, end, err := a.openToImport(ctx, f)
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, db)
+	defer func() {
+		if endErr := end(); err == nil {
+			err = endErr
+		}
+	}()
 	refusals, err := newRefusals(a, f, in)
 	if err != nil {
 		return err
@@ -111,22 +165,29 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 	defer closeInto(&err, refusals)
 
 	l := &load{
-		app: a, kind: db.Config().IDs, in: in, refusals: refusals,
-		days:       ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone),
-		keepFields: refusals.file != nil,
+		app: a, kind: db.Config().IDs, in: in, refusals: refusals, figures: figures{dryRun: f.dryRun},
+		reading: ingest.Reading{Position: in.read.Load, KeepText: refusals.rejects != nil, Days: func() *ingest.DayParser {
+			return ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone)
+		}},
 	}
 	stop, err := l.run(ctx, db)
 	if err != nil {
 		return err
 	}
-	if err := a.writeImport(l, names, time.Since(start)); err != nil {
-		return err
+	if l.nulls > 0 {
+		a.warnf("%d rows have the id null or undefined, and were marked", l.nulls)
 	}
-	switch {
-	case stop != nil:
-		return stop
-	case refusals.total > 0:
-		return errRefused
+	return a.finishImport(l.result(names, time.Since(start), refusals.reasons), stop)
+}
+
+// openToImport opens the store, or creates it; for a dry run it opens a copy. End
+// closes it.
+func (a *app) openToImport(ctx context.Context, f importFlags) (db *store.DB, end func() error, err error) {
+	if f.dryRun {
+		return a.openCopy(ctx, f.creation)
 	}
-	return nil
+	if db, err = a.openToWrite(ctx, f.creation, store.CreateMissing); err != nil {
+		return nil, nil, err
+	}
+	return db, db.Close, nil
 }

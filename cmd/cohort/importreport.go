@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"cohort/cmd/cohort/internal/ingest"
+	"cohort/store"
 )
 
 // importResult is what became of the rows of an import: rows = marks + refused,
@@ -21,25 +24,93 @@ type importResult struct {
 	Seconds  float64                  `json:"seconds"`
 	Files    []string                 `json:"files"`
 	Refusals map[ingest.Reason]uint64 `json:"refusals"`
+	DryRun   bool                     `json:"dry_run,omitempty"`
 }
 
-func (a *app) writeImport(l *load, names []string, took time.Duration) error {
+// figures are how far an import has come.
+type figures struct {
+	dryRun bool
+	rows   uint64      // marked or refused
+	tally  store.Tally // of those on disk, known at the end
+}
+
+// unfinished says why the committing ended, how far it came, and what to do.
+func (f *figures) unfinished(err error) error {
+	if f.dryRun {
+		return fmt.Errorf("%w: %d rows were read; the store is as it was", err, f.rows)
+	}
+	return fmt.Errorf("%w: %d marks are on disk (%d new, %d already, %d shared), %d rows were read; "+
+		"run it again from the start: rows already marked change nothing",
+		err, f.tally.Marks(), f.tally.New, f.tally.Already, f.tally.Shared, f.rows)
+}
+
+// stopped says why reading ended early, nil where it did not.
+func (f *figures) stopped(stop error) error {
+	switch {
+	case stop == nil:
+		return nil
+	case f.dryRun:
+		return fmt.Errorf("%w; the rows before would be kept", stop)
+	}
+	return fmt.Errorf("%w; the rows before are kept", stop)
+}
+
+// result returns what became of the rows.
+func (f *figures) result(names []string, took time.Duration, reasons map[ingest.Reason]uint64) importResult {
 	r := importResult{
-		Rows: l.rows, Marks: l.tally.Marks(), New: l.tally.New, Already: l.tally.Already, Shared: l.tally.Shared,
-		Refused: l.refusals.total, Seconds: math.Round(took.Seconds()*1000) / 1000,
-		Files: names, Refusals: l.refusals.reasons,
+		Rows: f.rows, Marks: f.tally.Marks(), New: f.tally.New, Already: f.tally.Already, Shared: f.tally.Shared,
+		Seconds: seconds(took), Files: names, Refusals: reasons, DryRun: f.dryRun,
 	}
-	var parts []string
-	for _, reason := range l.refusals.sorted() {
-		parts = append(parts, fmt.Sprintf("%d %s", r.Refusals[reason], reason))
+	for _, n := range reasons {
+		r.Refused += n
 	}
-	if len(parts) > 0 {
-		a.errorf("%d of %d rows refused: %s", r.Refused, r.Rows, strings.Join(parts, ", "))
+	return r
+}
+
+// finishImport reports an import, and returns how it ended.
+func (a *app) finishImport(r importResult, stop error) error {
+	if err := a.writeImportResult(r); err != nil {
+		return err
 	}
-	if l.nulls > 0 {
-		a.warnf("%d rows have the id null or undefined, and were marked", l.nulls)
+	switch {
+	case stop != nil:
+		return stop
+	case r.Refused > 0:
+		return errRefused
+	}
+	return nil
+}
+
+// writeImportResult reports an import, with its refused rows by reason.
+func (a *app) writeImportResult(r importResult) error {
+	if r.Refused > 0 {
+		a.errorf("%d of %d rows refused: %s", r.Refused, r.Rows, byReason(r.Refusals))
 	}
 	g := &grid{head: []string{"rows", "marks", "new", "already", "shared", "refused", "seconds"}}
 	g.add(r.Rows, r.Marks, r.New, r.Already, r.Shared, r.Refused, r.Seconds)
-	return a.writeRecord(r, g)
+	var notes []string
+	if r.DryRun {
+		notes = append(notes, "dry run: the store is as it was")
+	}
+	return a.writeRecord(r, g, notes...)
+}
+
+// seconds returns a duration in seconds, to the millisecond.
+func seconds(d time.Duration) float64 { return math.Round(d.Seconds()*1000) / 1000 }
+
+// byReason lists how many rows were refused for which reason, the most frequent
+// first.
+func byReason(reasons map[ingest.Reason]uint64) string {
+	var list []ingest.Reason
+	for reason := range reasons {
+		list = append(list, reason)
+	}
+	slices.SortFunc(list, func(a, b ingest.Reason) int {
+		return cmp.Or(cmp.Compare(reasons[b], reasons[a]), cmp.Compare(a, b))
+	})
+	var parts []string
+	for _, reason := range list {
+		parts = append(parts, fmt.Sprintf("%d %s", reasons[reason], reason))
+	}
+	return strings.Join(parts, ", ")
 }

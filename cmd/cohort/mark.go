@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 
-	"cohort/placement"
 	"cohort/store"
 
 	"github.com/spf13/cobra"
@@ -23,24 +25,14 @@ placement. With any bad id, or ids of two brands, nothing is done.`,
 		Example: example("cohort mark played PLR0KHTOWnGLuC", "cohort mark paid PLR0KHTOWnGLuC --on 2026-01-30"),
 		Args:    cobra.MinimumNArgs(2),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
-			event, ids := args[0], args[1:]
-			if err := store.CheckEvent(event); err != nil {
+			if err := store.CheckEvent(args[0]); err != nil {
 				return err
 			}
-			db, err := a.openToWrite(ctx, c, store.CreateNever)
-			if errors.Is(err, store.ErrNotExist) {
-				// With a bad id nothing is done: no store is made either.
-				if err := c.checkIDs(ids); err != nil {
-					return err
-				}
-				db, err = a.openToWrite(ctx, c, store.CreateMissing)
-			}
+			f, err := a.mark(ctx, c, args[0], args[1:], on)
 			if err != nil {
 				return err
 			}
-			return a.facts(db, event, ids, on, func(id string, day store.Day) (store.Result, error) {
-				return db.Mark(ctx, event, id, day)
-			})
+			return a.writeFacts(f)
 		}),
 		ValidArgsFunction: a.completeEvent,
 	}
@@ -49,17 +41,66 @@ placement. With any bad id, or ids of two brands, nothing is done.`,
 	return cmd
 }
 
-// checkIDs returns an error unless an event of a new store may take every id.
-func (c creation) checkIDs(args []string) error {
-	kind := c.ids
-	if kind == 0 {
-		kind = placement.Branded
+// mark marks ids in the store.
+func (a *app) mark(ctx context.Context, c creation, event string, ids []string, on dayFlag) (facts, error) {
+	do := func(db *store.DB) (facts, error) {
+		return a.facts(db, event, ids, on, func(id string, day store.Day) (store.Result, error) {
+			return db.Mark(ctx, event, id, day)
+		})
 	}
-	ids, err := parseIDs(kind, args)
+	for {
+		db, err := a.openToWrite(ctx, c, store.CreateNever)
+		if errors.Is(err, store.ErrNotExist) {
+			f, err := a.markNew(ctx, c, do)
+			if errors.Is(err, fs.ErrExist) {
+				continue // another made the store meanwhile
+			}
+			return f, err
+		}
+		if err != nil {
+			return facts{}, err
+		}
+		f, err := do(db)
+		return f, f.partly(err, ids)
+	}
+}
+
+// markNew marks in a store that does not exist. It is made beside its path and
+// takes its place once all is marked, so that a mark that fails leaves none. The
+// error is [fs.ErrExist] where there is a store by then.
+func (a *app) markNew(ctx context.Context, c creation, do func(*store.DB) (facts, error)) (f facts, err error) {
+	folder := filepath.Dir(a.db)
+	dir, err := os.MkdirTemp(folder, ".cohort-new-*")
 	if err != nil {
-		return err
+		return f, pathError(err)
 	}
-	return oneBrand(ids)
+	defer os.RemoveAll(dir)
+	aside := *a
+	aside.db = filepath.Join(dir, "store")
+	db, err := aside.openToWrite(ctx, c, store.CreateOnly)
+	if err != nil {
+		return f, err
+	}
+	if f, err = do(db); err != nil {
+		return f, err
+	}
+	err = os.Link(aside.db, a.db)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(aside.db, a.db) // a file system without hard links
+	}
+	if err != nil {
+		return f, err
+	}
+	return f, syncFolder(folder)
+}
+
+// syncFolder puts the names in a folder on disk.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return pathError(err)
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 func (a *app) unmarkCommand() *cobra.Command {
@@ -77,9 +118,13 @@ may be: such a bit stays. The ids stay known. With any bad id nothing is done.`,
 			if err != nil {
 				return err
 			}
-			return a.facts(db, args[0], args[1:], on, func(id string, day store.Day) (store.Result, error) {
+			f, err := a.facts(db, args[0], args[1:], on, func(id string, day store.Day) (store.Result, error) {
 				return db.Unmark(ctx, args[0], id, day)
 			})
+			if err != nil {
+				return f.partly(err, args[1:])
+			}
+			return a.writeFacts(f)
 		}),
 		ValidArgsFunction: a.completeEvent,
 	}
@@ -87,41 +132,55 @@ may be: such a bit stays. The ids stay known. With any bad id nothing is done.`,
 	return cmd
 }
 
-// factResult is what a mark or an unmark did.
+// facts is what marks or unmarks of one day did.
+type facts struct {
+	Event   string       `json:"event"`
+	Day     string       `json:"day"`
+	Results []factResult `json:"results"`
+}
+
 type factResult struct {
 	ID     string `json:"id"`
 	Result string `json:"result"`
 }
 
 // facts checks all ids, then does one thing with each on a day, and closes the
-// store.
-func (a *app) facts(db *store.DB, event string, args []string, on dayFlag, do func(string, store.Day) (store.Result, error)) (err error) {
+// store. With an error come the results before it.
+func (a *app) facts(db *store.DB, event string, ids []string, on dayFlag, do func(string, store.Day) (store.Result, error)) (f facts, err error) {
 	defer closeInto(&err, db)
 	day := a.today(db)
 	if on.day != nil {
 		day = *on.day
 	}
-	if err := checkIDs(db, event, args); err != nil {
-		return err
+	if err := checkIDs(db, event, ids); err != nil {
+		return f, err
 	}
-	results := make([]factResult, len(args))
-	g := &grid{head: []string{"id", "result"}}
-	for i, id := range args {
+	f = facts{Event: event, Day: day.String()}
+	for _, id := range ids {
 		r, err := do(id, day)
 		if err != nil {
-			if i > 0 {
-				return fmt.Errorf("%w (%d of %d ids are done, up to %q)", err, i, len(args), args[i-1])
-			}
-			return err
+			return f, err
 		}
-		results[i] = factResult{id, r.String()}
-		g.add(id, r.String())
+		f.Results = append(f.Results, factResult{id, r.String()})
 	}
-	return a.write(struct {
-		Event   string       `json:"event"`
-		Day     string       `json:"day"`
-		Results []factResult `json:"results"`
-	}{event, day.String(), results}, g)
+	return f, nil
+}
+
+// partly says in an error which of the ids were done before it.
+func (f facts) partly(err error, ids []string) error {
+	n := len(f.Results)
+	if err == nil || n == 0 {
+		return err
+	}
+	return fmt.Errorf("%w (%d of %d ids are done, up to %q)", err, n, len(ids), ids[n-1])
+}
+
+func (a *app) writeFacts(f facts) error {
+	g := &grid{head: []string{"id", "result"}}
+	for _, r := range f.Results {
+		g.add(r.ID, r.Result)
+	}
+	return a.write(f, g)
 }
 
 // checkIDs returns an error unless the event may take every id.

@@ -31,6 +31,8 @@ type app struct {
 	now     func() time.Time
 	started bool // a subcommand runs: its usage was in order
 
+	terminal bool // results go to a terminal
+
 	db    string
 	json  bool
 	csv   bool
@@ -48,7 +50,7 @@ func run(args []string, s streams, now func() time.Time) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 
-	a := &app{in: s.in, out: bufio.NewWriterSize(s.out, 64<<10), err: s.err, now: now}
+	a := &app{in: s.in, out: bufio.NewWriterSize(s.out, 64<<10), err: s.err, now: now, terminal: isTerminal(s.out)}
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -65,7 +67,8 @@ events as sets, and reports actives, retention and funnels.
 Exit status: 0 done; 1 the work failed; 2 usage; 3 done, but rows were refused
 (import); 130 interrupted.`
 
-const rootExample = `  cohort import events.csv
+const rootExample = `  cohort demo
+  cohort import events.csv
   cohort count 'played[2026-01] & paid[2026-01]'
   cohort active played --from 2026-01-01 --to 2026-01-31`
 
@@ -104,11 +107,12 @@ func (a *app) root() *cobra.Command {
 		{"Facts:", []func() *cobra.Command{a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand}},
 		{"Questions:", []func() *cobra.Command{
 			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.funnelCommand,
+			a.exportCommand,
 		}},
 		{"The store:", []func() *cobra.Command{
 			a.eventsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand,
 		}},
-		{"More:", []func() *cobra.Command{a.versionCommand, a.completionCommand}},
+		{"More:", []func() *cobra.Command{a.demoCommand, a.generateCommand, a.versionCommand, a.completionCommand}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
 		for _, add := range group.add {

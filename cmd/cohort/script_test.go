@@ -46,13 +46,9 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": cmdStatus,
-			"keys":   cmdKeys,
-			"oneline": func(ts *testscript.TestScript, neg bool, args []string) {
-				if n := strings.Count(ts.ReadFile("stderr"), "\n"); (n == 1) == neg {
-					ts.Fatalf("stderr has %d lines", n)
-				}
-			},
+			"status":  cmdStatus,
+			"keys":    cmdKeys,
+			"oneline": cmdOneLine,
 		},
 	})
 }
@@ -75,6 +71,13 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+// cmdOneLine checks that stderr is one line.
+func cmdOneLine(ts *testscript.TestScript, neg bool, _ []string) {
+	if n := strings.Count(ts.ReadFile("stderr"), "\n"); (n == 1) == neg {
+		ts.Fatalf("stderr has %d lines", n)
 	}
 }
 

@@ -11,181 +11,204 @@ import (
 	"strconv"
 )
 
-// csvSource reads comma- or tab-separated text by the rules of [encoding/csv]:
-// a quoted field may hold delimiters, newlines and doubled quotes; CRLF within
-// one is read as LF.
-type csvSource struct {
-	csv    *csv.Reader
-	window *window
-	blanks string // what a blank line may hold
-	header []string
+// csvLayout is what a file of comma- or tab-separated text looks like.
+type csvLayout struct {
+	comma  byte
+	header []string // nil where the file has none
 
 	id, event, time int // index of the column; event is -1 where the name is fixed
 	eventName       string
-	fields          int // fields a row must have; without a header, at least
+	fields          int  // fields a row must have; without a header, at least
+	byName          bool // all columns are chosen by a name in the header
 }
 
-func newCSV(r io.Reader, comma rune, cols Columns) (*csvSource, error) {
-	s := &csvSource{
-		window:    &window{r: r, line: 1},
-		blanks:    " \t\r\n",
-		event:     -1,
-		eventName: cols.EventName,
-	}
-	if comma == '\t' { // a line of tabs has fields
-		s.blanks = " \r\n"
-	}
-	// The buffer is larger than csv's own, which csv then uses as it is.
-	s.csv = csv.NewReader(bufio.NewReaderSize(s.window, 64<<10))
-	s.csv.Comma = comma
-	s.csv.FieldsPerRecord = -1
-	s.csv.ReuseRecord = true
-
+// newCSVLayout reads the header, unless there is none, and finds the columns.
+func newCSVLayout(s *splitter, comma byte, cols Columns) (*csvLayout, error) {
+	l := &csvLayout{comma: comma, event: -1, eventName: cols.EventName, byName: !cols.NoHeader}
 	if !cols.NoHeader {
-		if err := s.readHeader(); err != nil {
+		if err := l.readHeader(s); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.resolve(cols)
+	return l, l.resolve(cols)
 }
 
-// Header implements Source.
-func (s *csvSource) Header() []string { return s.header }
-
-// Next implements Source.
-func (s *csvSource) Next() (Row, error) {
+// readHeader takes the first row that is not blank from the splitter.
+func (l *csvLayout) readHeader(s *splitter) error {
 	for {
-		fields, text, line, err := s.record()
-		if err != nil {
-			return refuse(line, text, err)
+		text := s.whole()
+		if len(text) == 0 {
+			break
 		}
-		if len(fields) == 1 && len(bytes.Trim(text, s.blanks)) == 0 {
-			continue // a blank line
+		p := l.parser().(*csvParser)
+		p.reset(text, s.line)
+		fields, _, err := p.record()
+		for err == nil && p.blank(fields) {
+			fields, _, err = p.record()
 		}
-		switch n := len(fields); {
-		case s.header != nil && n != s.fields:
-			return refuse(line, text, &RowError{fmt.Sprintf("%d fields, the header has %d", n, s.fields)})
-		case n < s.fields:
-			return refuse(line, text, &RowError{fmt.Sprintf("%d fields, column %d is asked for", n, s.fields)})
-		}
-		row := Row{Line: line, ID: fields[s.id], Event: s.eventName, Time: fields[s.time], Fields: fields}
-		if s.event >= 0 {
-			row.Event = fields[s.event]
-		}
-		return row, nil
-	}
-}
-
-// refuse returns what Next returns for a row that cannot be taken apart, or for
-// the end of the file.
-func refuse(line int, text []byte, err error) (Row, error) {
-	var bad *RowError
-	if !errors.As(err, &bad) {
-		return Row{}, err
-	}
-	return Row{Line: line, Fields: []string{string(bytes.TrimRight(text, "\r\n"))}}, bad
-}
-
-// record returns the fields, the text and the first line of the next record.
-func (s *csvSource) record() (fields []string, text []byte, line int, err error) {
-	fields, err = s.csv.Read()
-	if err == io.EOF {
-		return nil, nil, 0, err
-	}
-	text, line = s.window.take(s.csv.InputOffset())
-	if err != nil {
-		err = recordError(err, text, line)
-	}
-	return fields, text, line, err
-}
-
-// recordError tells what refuses one record, as a *RowError, from what ends the
-// file.
-func recordError(err error, text []byte, line int) error {
-	var bad *csv.ParseError
-	switch {
-	case !errors.As(err, &bad):
-		return lineError(line, err)
-	case openQuote(bad, text):
-		return lineError(line, ErrOpenQuote)
-	case errors.Is(bad.Err, csv.ErrBareQuote):
-		return &RowError{"a quote within an unquoted field"}
-	}
-	return &RowError{"text after the closing quote of a field"}
-}
-
-// openQuote reports whether the file ended within quotes. The parser gives the
-// same error for text after a closing quote, but then points at the quote: here
-// it points past the last byte.
-func openQuote(e *csv.ParseError, text []byte) bool {
-	last := bytes.TrimSuffix(text, []byte{'\n'})
-	last = bytes.TrimSuffix(last[bytes.LastIndexByte(last, '\n')+1:], []byte{'\r'})
-	return errors.Is(e.Err, csv.ErrQuote) && e.Column > len(last)
-}
-
-func (s *csvSource) readHeader() error {
-	for {
-		fields, text, _, err := s.record()
-		switch {
-		case err == io.EOF:
-			return &HeaderError{"the file has no header line: give --no-header if its first line is a row"}
-		case err != nil:
-			return &HeaderError{"the header line cannot be read: " + err.Error()}
-		case len(bytes.Trim(text, s.blanks)) == 0:
+		if err == io.EOF { // nothing but blank lines so far
+			s.skip(len(text))
 			continue
 		}
-		s.header = slices.Clone(fields)
-		s.fields = len(fields)
+		if err != nil {
+			return &HeaderError{"the header line cannot be read: " + err.Error()}
+		}
+		l.header, l.fields = slices.Clone(fields), len(fields)
+		s.skip(p.offset())
 		return nil
 	}
+	switch err := s.err; {
+	case err == io.EOF:
+		return &HeaderError{"the file has no header line: give --no-header if its first line is a row"}
+	case errors.Is(err, ErrOpenQuote), errors.Is(err, ErrRecordTooLong):
+		return &HeaderError{"the header line cannot be read: " + err.Error()}
+	}
+	return s.err
 }
-
-// HeaderError says that a file's header line is missing or unreadable.
-type HeaderError struct {
-	Why string
-}
-
-func (e *HeaderError) Error() string { return e.Why }
 
 // resolve finds the columns.
-func (s *csvSource) resolve(cols Columns) (err error) {
-	if s.id, err = s.column(cols.ID); err != nil {
+func (l *csvLayout) resolve(cols Columns) (err error) {
+	if l.id, err = l.column(cols.ID); err != nil {
 		return err
 	}
-	if s.time, err = s.column(cols.Time); err != nil {
+	if l.time, err = l.column(cols.Time); err != nil {
 		return err
 	}
 	if cols.EventName == "" {
-		if s.event, err = s.column(cols.Event); err != nil {
+		if l.event, err = l.column(cols.Event); err != nil {
 			return err
 		}
 	}
-	if s.header == nil {
-		s.fields = max(s.id, s.event, s.time) + 1
+	if l.header == nil {
+		l.fields = max(l.id, l.event, l.time) + 1
 	}
 	return nil
 }
 
 // column returns the index of a column given by name or by number; a name wins.
-func (s *csvSource) column(c string) (int, error) {
-	if i := slices.Index(s.header, c); i >= 0 {
-		if slices.Contains(s.header[i+1:], c) {
+func (l *csvLayout) column(c string) (int, error) {
+	if i := slices.Index(l.header, c); i >= 0 {
+		if slices.Contains(l.header[i+1:], c) {
 			return 0, &ColumnError{c, "stands twice in the header"}
 		}
 		return i, nil
 	}
+	l.byName = false
 	n, err := strconv.Atoi(c)
 	switch {
-	case err != nil && s.header == nil:
+	case err != nil && l.header == nil:
 		return 0, &ColumnError{c, "must be a number where there is no header"}
 	case err != nil:
-		return 0, &ColumnError{c, fmt.Sprintf("is not in the header, which has %q", s.header)}
+		return 0, &ColumnError{c, fmt.Sprintf("is not in the header, which has %q", l.header)}
 	case n < 1:
 		return 0, &ColumnError{c, "is not a column: they are numbered from 1"}
-	case s.header != nil && n > len(s.header):
-		return 0, &ColumnError{c, fmt.Sprintf("is not in the header, which has %d columns", len(s.header))}
+	case l.header != nil && n > len(l.header):
+		return 0, &ColumnError{c, fmt.Sprintf("is not in the header, which has %d columns", len(l.header))}
 	case n > maxRecord:
 		return 0, &ColumnError{c, "is past the longest row"}
 	}
 	return n - 1, nil
+}
+
+func (l *csvLayout) parser() parser {
+	// csv uses a buffer as large as this one as it is.
+	p := &csvParser{csvLayout: l, buf: bufio.NewReaderSize(nil, 4<<10), blanks: " \t\r\n"}
+	if l.comma == '\t' { // a line of tabs has fields
+		p.blanks = " \r\n"
+	}
+	return p
+}
+
+// csvParser takes pieces of such text apart by the rules of [encoding/csv]: a
+// quoted field may hold delimiters, newlines and doubled quotes; CRLF within one
+// is read as LF.
+type csvParser struct {
+	*csvLayout
+	blanks string // what a blank line may hold
+	csv    *csv.Reader
+	buf    *bufio.Reader
+	reader bytes.Reader
+	text   []byte
+	line   int // of the piece
+	start  int // where the record read last begins, or empty lines before it
+}
+
+func (p *csvParser) reset(text []byte, line int) {
+	p.text, p.line, p.start = text, line, 0
+	p.reader.Reset(text)
+	p.buf.Reset(&p.reader)
+	p.csv = csv.NewReader(p.buf)
+	p.csv.Comma = rune(p.comma)
+	p.csv.FieldsPerRecord = -1
+	p.csv.ReuseRecord = true
+}
+
+// next implements parser.
+func (p *csvParser) next() (Row, error) {
+	for {
+		fields, line, err := p.record()
+		row := Row{Line: line, Fields: fields, start: p.start}
+		switch n := len(fields); {
+		case err != nil:
+			return row, err
+		case p.blank(fields):
+			continue
+		case p.header != nil && n != p.fields:
+			return row, &RowError{fmt.Sprintf("%d fields, the header has %d", n, p.fields)}
+		case n < p.fields:
+			return row, &RowError{fmt.Sprintf("%d fields, column %d is asked for", n, p.fields)}
+		}
+		row.ID, row.Event, row.Time = fields[p.id], p.eventName, fields[p.time]
+		if p.event >= 0 {
+			row.Event = fields[p.event]
+		}
+		return row, nil
+	}
+}
+
+func (p *csvParser) offset() int { return int(p.csv.InputOffset()) }
+
+// raw implements parser.
+func (p *csvParser) raw() []byte {
+	text := p.text[p.start:p.offset()]
+	for { // without the empty lines before it
+		rest, ok := bytes.CutPrefix(text, newline)
+		if !ok {
+			rest, ok = bytes.CutPrefix(text, []byte("\r\n"))
+		}
+		if !ok {
+			return bytes.TrimSuffix(bytes.TrimSuffix(text, newline), []byte{'\r'})
+		}
+		text = rest
+	}
+}
+
+// blank reports whether the record read last is a line of blanks.
+func (p *csvParser) blank(fields []string) bool {
+	return len(fields) == 1 && len(bytes.Trim(p.raw(), p.blanks)) == 0
+}
+
+// record returns the fields and the line of the next record; the error is
+// io.EOF after the last, else a *RowError. Within a piece all quotes are closed.
+func (p *csvParser) record() (fields []string, line int, err error) {
+	p.start = p.offset()
+	if fields, err = p.csv.Read(); err != nil {
+		return p.fault(err)
+	}
+	line, _ = p.csv.FieldPos(0)
+	return fields, p.line + line - 1, nil
+}
+
+// fault returns what record does in place of an error of the library.
+func (p *csvParser) fault(err error) ([]string, int, error) {
+	var bad *csv.ParseError
+	switch {
+	case !errors.As(err, &bad):
+		return nil, 0, err
+	case errors.Is(bad.Err, csv.ErrBareQuote):
+		err = &RowError{"a quote within an unquoted field"}
+	default:
+		err = &RowError{"text after the closing quote of a field"}
+	}
+	return nil, p.line + bad.StartLine - 1, err
 }

@@ -1,41 +1,35 @@
 package ingest
 
 import (
-	"bufio"
-	"errors"
 	"io"
 	"strconv"
 	"strings"
 )
 
-// fixedSource reads text in which each column has its fixed bytes in every
-// line. It has no header.
-type fixedSource struct {
-	lines           *bufio.Scanner
-	line            int
+// fixedLayout is text in which each column has its fixed bytes in every line. It
+// has no header.
+type fixedLayout struct {
 	id, event, time byteRange // event is empty where the name is fixed
 	eventName       string
-	fields          [1]string
 }
 
 // byteRange is the bytes from..to-1 of a line, counted from 0.
 type byteRange struct{ from, to int }
 
-func newFixed(r io.Reader, cols Columns) (s *fixedSource, err error) {
-	s = &fixedSource{lines: bufio.NewScanner(r), eventName: cols.EventName}
-	s.lines.Buffer(nil, maxRecord)
-	if s.id, err = parseRange(cols.ID); err != nil {
+func newFixedLayout(cols Columns) (l *fixedLayout, err error) {
+	l = &fixedLayout{eventName: cols.EventName}
+	if l.id, err = parseRange(cols.ID); err != nil {
 		return nil, err
 	}
-	if s.time, err = parseRange(cols.Time); err != nil {
+	if l.time, err = parseRange(cols.Time); err != nil {
 		return nil, err
 	}
 	if cols.EventName == "" {
-		if s.event, err = parseRange(cols.Event); err != nil {
+		if l.event, err = parseRange(cols.Event); err != nil {
 			return nil, err
 		}
 	}
-	return s, nil
+	return l, nil
 }
 
 // parseRange reads from-to, both from 1 and inclusive.
@@ -49,32 +43,25 @@ func parseRange(s string) (byteRange, error) {
 	return byteRange{a - 1, b}, nil
 }
 
-// Header implements Source.
-func (s *fixedSource) Header() []string { return nil }
+func (l *fixedLayout) parser() parser { return &fixedParser{fixedLayout: l} }
 
-// Next implements Source.
-func (s *fixedSource) Next() (Row, error) {
-	for s.lines.Scan() {
-		s.line++
-		text := s.lines.Text()
-		if isBlank(text) {
-			continue
-		}
-		s.fields[0] = text
-		row := Row{Line: s.line, ID: s.id.of(text), Event: s.eventName, Time: s.time.of(text), Fields: s.fields[:]}
-		if s.event.to > 0 {
-			row.Event = s.event.of(text)
-		}
-		return row, nil
-	}
-	err := s.lines.Err()
-	switch {
-	case err == nil:
+// fixedParser takes such text apart.
+type fixedParser struct {
+	*fixedLayout
+	lines
+}
+
+// next implements parser.
+func (p *fixedParser) next() (Row, error) {
+	if !p.advance() {
 		return Row{}, io.EOF
-	case errors.Is(err, bufio.ErrTooLong):
-		err = ErrRecordTooLong
 	}
-	return Row{}, lineError(s.line+1, err)
+	line := string(p.line)
+	row := Row{Line: p.number, ID: p.id.of(line), Event: p.eventName, Time: p.time.of(line), start: p.start}
+	if p.event.to > 0 {
+		row.Event = p.event.of(line)
+	}
+	return row, nil
 }
 
 // of returns the range's part of a line without blanks around it; where the line
@@ -82,7 +69,3 @@ func (s *fixedSource) Next() (Row, error) {
 func (r byteRange) of(line string) string {
 	return strings.Trim(line[min(r.from, len(line)):min(r.to, len(line))], blanks)
 }
-
-const blanks = " \t"
-
-func isBlank(line string) bool { return strings.Trim(line, blanks) == "" }

@@ -36,6 +36,7 @@ type Mark struct {
 	Event   string
 	ID      string
 	Day     store.Day
+	start   int32    // offset of the row in its piece
 	Refused *Refusal // nil unless the row is refused
 }
 
@@ -45,23 +46,16 @@ type Refusal struct {
 	Detail string // what was found, for a message
 }
 
-// Read reads the next row of src and its day, and returns the row's fields too,
-// as in [Row]. Faults of the file's form are told in the Mark; an error is one of
-// src, io.EOF after the last row.
-func Read(src Source, days *DayParser) (Mark, []string, error) {
-	row, err := src.Next()
-	m := Mark{Line: row.Line, Event: row.Event, ID: row.ID}
+// newMark turns a row into a mark; err is what its parser said of it.
+func newMark(row Row, err error, days *DayParser) Mark {
+	m := Mark{Line: row.Line, Event: row.Event, ID: row.ID, start: int32(row.start)}
 	if err != nil {
-		var bad *RowError
-		if !errors.As(err, &bad) {
-			return m, nil, err
-		}
-		m.refuse(BadRow, bad.Why)
-		return m, row.Fields, nil
+		m.refuse(BadRow, err.Error())
+		return m
 	}
 	if !utf8.ValidString(row.ID) || !utf8.ValidString(row.Event) || !utf8.ValidString(row.Time) {
 		m.refuse(InvalidUTF8, "")
-		return m, row.Fields, nil
+		return m
 	}
 	m.Day, err = days.Day(row.Time)
 	switch {
@@ -70,7 +64,7 @@ func Read(src Source, days *DayParser) (Mark, []string, error) {
 	case err != nil:
 		m.refuse(BadTime, row.Time)
 	}
-	return m, row.Fields, nil
+	return m
 }
 
 func (m *Mark) refuse(r Reason, detail string) { m.Refused = &Refusal{r, detail} }

@@ -3,7 +3,6 @@ package ingest_test
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
 
@@ -72,27 +71,34 @@ func TestRefusals(t *testing.T) {
 		{placement.Branded, "USR0KHTOWnGLuC,played," + day, ingest.OtherBrand},
 	} {
 		cols := ingest.Columns{ID: "1", Event: "2", Time: "3", NoHeader: true}
-		src, err := ingest.Open("csv", strings.NewReader(test.row), cols)
+		f, err := ingest.Open("file", "csv", strings.NewReader(test.row), cols)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, _, err := ingest.Read(src, parser(t, "auto", "UTC"))
-		if err == nil && m.Refused == nil {
-			err = m.Add(fake{test.kind, store.Date(2026, 2, 1)}, test.kind)
+		n := 0
+		for b, err := range batches(t, f, 1) {
+			if err != nil {
+				t.Fatalf("%q: %v", test.row, err)
+			}
+			for _, m := range b.Marks {
+				n++
+				if m.Refused == nil {
+					if err := m.Add(fake{test.kind, store.Date(2026, 2, 1)}, test.kind); err != nil {
+						t.Errorf("%v, %q: %v", test.kind, test.row, err)
+						continue
+					}
+				}
+				var got ingest.Reason
+				if m.Refused != nil {
+					got = m.Refused.Reason
+				}
+				if got != test.want {
+					t.Errorf("%v, %q: refused for %q, want %q", test.kind, test.row, got, test.want)
+				}
+			}
 		}
-		if err != nil {
-			t.Errorf("%v, %q: %v", test.kind, test.row, err)
-			continue
-		}
-		var got ingest.Reason
-		if m.Refused != nil {
-			got = m.Refused.Reason
-		}
-		if got != test.want {
-			t.Errorf("%v, %q: refused for %q, want %q", test.kind, test.row, got, test.want)
-		}
-		if _, _, err := ingest.Read(src, parser(t, "auto", "UTC")); err != io.EOF {
-			t.Errorf("%q: then %v", test.row, err)
+		if n != 1 {
+			t.Errorf("%q: %d rows", test.row, n)
 		}
 	}
 }

@@ -1,18 +1,27 @@
 // Package ingest reads files of rows, each row one mark: an id, an event and a
-// time. A [Source] takes a file apart into rows, a [DayParser] turns a row's
-// time into a day, and a [Reason] says why a row is refused.
+// time.
+//
+// # How a file is read
+//
+// One goroutine reads the file, decompresses it, and cuts it into pieces of
+// about 64 KiB that end where rows end: at a newline, in CSV at one outside of
+// quotes. Several goroutines take the pieces apart, with [encoding/csv] for CSV,
+// and turn times into days. The marks come out in the order of the file, a
+// [Batch] a piece. [Reading] runs all this; [Open] returns one [File].
+//
+// What a row's fault is, if it has one, is told by its [Reason]. Faults of the
+// file itself, such as a quote that is never closed, end it; what stands before
+// is read.
 package ingest
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 )
 
-// maxRecord is the length of the longest row, in bytes. A longer one is nearly
-// always a quote that never ends, and would otherwise swallow the whole file.
+// maxRecord is the length of the longest row with its newline, in bytes. A longer
+// one is nearly always a quote that never ends, and would otherwise swallow the
+// whole file.
 const maxRecord = 1 << 20
 
 // ErrRecordTooLong: a row is longer than 1 MiB.
@@ -24,24 +33,18 @@ var ErrOpenQuote = errors.New("the file ends within a quoted field")
 // ErrEncoding: the file is not UTF-8 text.
 var ErrEncoding = errors.New("the file is UTF-16 text: convert it to UTF-8")
 
-// Row is one row of a file. The strings stay valid; Fields is reused by the
-// next call of Next.
+// ErrNotCompressed: the file's name says that it is compressed, and it is not.
+var ErrNotCompressed = errors.New("holds no gzip or zstd data, as its name says")
+
+// Row is one row of a file.
 type Row struct {
 	Line            int // physical line on which the row begins, from 1
 	ID, Event, Time string
-	Fields          []string // the whole row, for a file of refused rows
-}
+	// Fields are all fields of a row of CSV, nil where it cannot be taken apart.
+	// They are reused for the next row.
+	Fields []string
 
-// Source yields the rows of one file in order. A Source is not safe for
-// concurrent use.
-type Source interface {
-	// Next returns the next row, and io.EOF after the last. A *RowError refuses
-	// one row: the Row then has its Line and its text as the only field, and
-	// reading goes on. Any other error ends the file and names the line.
-	Next() (Row, error)
-	// Header returns the names of the fields of a row, nil where the file has
-	// none.
-	Header() []string
+	start int // offset in the piece
 }
 
 // RowError says why a row cannot be taken apart.
@@ -51,6 +54,13 @@ type RowError struct {
 
 func (e *RowError) Error() string { return e.Why }
 
+// HeaderError says that a file's header line is missing or unreadable.
+type HeaderError struct {
+	Why string
+}
+
+func (e *HeaderError) Error() string { return e.Why }
+
 // lineError says at which line reading stopped.
 func lineError(line int, err error) error {
 	return fmt.Errorf("line %d: %w", line, err)
@@ -59,12 +69,12 @@ func lineError(line int, err error) error {
 // Columns says where a row has its parts.
 type Columns struct {
 	// ID, Event and Time choose a column: by the name in the header or by its
-	// number from 1, in fixed-width text as from-to (bytes, from 1, inclusive).
-	// Event is not looked at where EventName is set.
+	// number from 1, in fixed-width text as from-to (bytes, from 1, inclusive), in
+	// JSON lines by its key. Event is not looked at where EventName is set.
 	ID, Event, Time string
 	// EventName is the event of every row of a file without an event column.
 	EventName string
-	// NoHeader says that the first line is a row.
+	// NoHeader says that the first line of CSV is a row.
 	NoHeader bool
 }
 
@@ -74,40 +84,3 @@ type ColumnError struct {
 }
 
 func (e *ColumnError) Error() string { return fmt.Sprintf("column %q %s", e.Column, e.Why) }
-
-// Formats lists the names that [Open] takes.
-func Formats() []string { return []string{"csv", "tsv", "fixed"} }
-
-// Open returns the source of a file in one of the [Formats]. It reads the header,
-// so that a *[ColumnError] comes before any row. A byte order mark is skipped.
-func Open(format string, r io.Reader, cols Columns) (Source, error) {
-	br := bufio.NewReaderSize(r, 64<<10)
-	if err := skipMark(br); err != nil {
-		return nil, err
-	}
-	switch format {
-	case "csv":
-		return newCSV(br, ',', cols)
-	case "tsv":
-		return newCSV(br, '\t', cols)
-	case "fixed":
-		return newFixed(br, cols)
-	}
-	return nil, fmt.Errorf("format %q is unknown", format)
-}
-
-// skipMark skips a UTF-8 byte order mark.
-func skipMark(br *bufio.Reader) error {
-	head, err := br.Peek(3)
-	if err != nil && err != io.EOF {
-		return err
-	}
-	switch {
-	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		_, err = br.Discard(3)
-		return err
-	case bytes.HasPrefix(head, []byte("\xff\xfe")), bytes.HasPrefix(head, []byte("\xfe\xff")):
-		return ErrEncoding
-	}
-	return nil
-}

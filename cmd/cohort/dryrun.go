@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"cohort/store"
+)
+
+// openCopy opens a copy of the store, or a new store where there is none, in the
+// folder for temporary files. End closes and removes it. The store is only read,
+// and left alone as soon as it is copied.
+//
+// Where the system lets an open file lose its name, the copy has none: then it is
+// gone even if the process is killed.
+func (a *app) openCopy(ctx context.Context, c creation) (db *store.DB, end func() error, err error) {
+	dir, err := os.MkdirTemp("", "cohort-dry-run-*")
+	if err != nil {
+		return nil, nil, err
+	}
+	remove := func() error { return os.RemoveAll(dir) }
+	path := filepath.Join(dir, "store")
+	err = a.copyStore(ctx, c, path)
+	if errors.Is(err, store.ErrNotExist) {
+		err = a.checkFolder()
+	}
+	if err == nil {
+		copied := *a
+		copied.db = path
+		db, err = copied.openToWrite(ctx, c, store.CreateMissing)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, remove())
+	}
+	_ = os.RemoveAll(dir) // tried again at the end
+	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
+}
+
+// checkFolder returns an error if the store could not be made where it does not
+// exist.
+func (a *app) checkFolder() error {
+	folder := filepath.Dir(a.db)
+	info, err := os.Stat(folder)
+	switch {
+	case err != nil:
+		return pathError(err)
+	case !info.IsDir():
+		return fmt.Errorf("%s: is not a folder", folder)
+	}
+	return nil
+}
+
+// copyStore writes a copy of the store. It fails where an import would.
+func (a *app) copyStore(ctx context.Context, c creation, path string) (err error) {
+	db, err := a.open(ctx, store.Options{
+		IDs: c.ids, TimeZone: c.zone, WeekStart: c.weekStart, ReadOnly: true, Create: store.CreateNever,
+	})
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, db)
+	if err := checkWritable(a.db); err != nil {
+		return err
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, snap)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, file)
+	if _, err := snap.WriteTo(untilDone{ctx, file}); err != nil {
+		return fmt.Errorf("copy for the dry run: %w", err)
+	}
+	return nil
+}
+
+// checkWritable returns an error if the store may only be read.
+func checkWritable(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return pathError(err)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err == nil {
+		err = file.Close()
+	}
+	// Root may write anything; the mode still says what is meant.
+	if err != nil || info.Mode().Perm()&0o222 == 0 {
+		return fmt.Errorf("%s: %w", path, store.ErrReadOnly)
+	}
+	return nil
+}
+
+// untilDone is a writer that fails once ctx ends.
+type untilDone struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (u untilDone) Write(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.w.Write(p)
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"cohort/cmd/cohort/internal/ingest"
+	"cohort/cmd/cohort/internal/portable"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/spf13/cobra"
+)
+
+// roaringFormat is the name of the format whose files are sets, not rows.
+const roaringFormat = "roaring"
+
+// roaringHelp is what the help of import says of it.
+const roaringHelp = `With --format roaring a file is one set: a roaring bitmap in the portable format,
+such as export writes. --event-name and --on say what its ids did, and on which
+day. In a store of numbers the numbers of the set are the ids. In others they are
+placements, and a placement alone is no id: every id that is known at one is
+marked, and a placement without a known id is refused as bad_id.`
+
+// roaringFlags are the flags of an import of sets.
+type roaringFlags struct{ on dayFlag }
+
+func (f *roaringFlags) addFlags(cmd *cobra.Command) {
+	cmd.Flags().Var(&f.on, "on", "the `day` of sets, files of format roaring")
+}
+
+// check returns an error if the flags do not go together. Event is the name that
+// is given for all rows.
+func (f *roaringFlags) check(cmd *cobra.Command, format, event string) error {
+	if format != roaringFormat {
+		if f.on.day != nil {
+			return usagef("--on goes with --format %s", roaringFormat)
+		}
+		return nil
+	}
+	err := onlyFlags(cmd, "--format "+roaringFormat,
+		"format", "on", "event-name", "max-rejects", "dry-run", "ids", "tz", "week-start")
+	switch {
+	case err != nil:
+		return err
+	case event == "":
+		return usagef("--event-name is missing: a set has no event")
+	case f.on.day == nil:
+		return usagef("--on is missing: a set has no day")
+	}
+	return nil
+}
+
+// importSets marks the ids of sets and reports what became of them. All files are
+// read, and found to be sets, before any id is marked.
+func (a *app) importSets(ctx context.Context, f importFlags, names []string) (err error) {
+	start := time.Now()
+	l := &setLoad{
+		app: a, event: f.columns.EventName, day: *f.sets.on.day, max: f.maxRejects,
+		figures: figures{dryRun: f.dryRun}, reasons: map[ingest.Reason]uint64{},
+	}
+	if err := checkStdin(names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		set, err := await(ctx, func() (*roaring.Bitmap, error) { return readSet(a.in, name) })
+		if err != nil {
+			return err
+		}
+		l.sets = append(l.sets, namedSet{inputName(name), set})
+	}
+	db, end, err := a.openToImport(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if endErr := end(); err == nil {
+			err = endErr
+		}
+	}()
+	l.db = db
+	stop, err := l.run(ctx)
+	if err != nil {
+		return err
+	}
+	if l.refused > 0 && !a.quiet {
+		a.errorf("no id is known at %d placements, the first of them %d", l.refused, l.first)
+	}
+	return a.finishImport(l.result(names, time.Since(start), l.reasons), stop)
+}
+
+// readSet reads a file that is a set.
+func readSet(stdin io.Reader, name string) (set *roaring.Bitmap, err error) {
+	from := stdin
+	if name != "-" {
+		var file *os.File
+		if file, err = os.Open(name); err != nil {
+			return nil, pathError(err)
+		}
+		defer closeInto(&err, file)
+		from = file
+	}
+	set, err = portable.Read(from)
+	var path *fs.PathError
+	switch {
+	case errors.As(err, &path):
+		return nil, pathError(err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", inputName(name), err)
+	}
+	return set, nil
+}
