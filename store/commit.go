@@ -103,6 +103,7 @@ func (db *DB) gatherLoop(ctx context.Context) {
 		}
 		db.gatherWaiting(g, last)
 		db.settle(g)
+		db.gathering.Store(false)
 		select {
 		case <-ctx.Done():
 			return
@@ -111,6 +112,9 @@ func (db *DB) gatherLoop(ctx context.Context) {
 		g, last, ready = new(gathered), g, false
 	}
 }
+
+// enough is the size from which a group does not wait for callers on their way.
+const enough = 12
 
 // gatherWaiting adds the requests that are waiting. Callers that the last commit
 // woke are on their way with their next mark, so it lets them run a few times:
@@ -125,6 +129,9 @@ func (db *DB) gatherWaiting(g, last *gathered) {
 				more = false
 			}
 		}
+		if len(g.requests) >= enough {
+			return
+		}
 		runtime.Gosched()
 	}
 }
@@ -136,6 +143,7 @@ func (db *DB) gather(g *gathered, r *request, last *gathered) {
 		return
 	}
 	g.requests = append(g.requests, r)
+	db.gathering.Store(true)
 	g.facts += len(r.facts)
 	if g.w != nil {
 		db.workOut(g, r)
@@ -193,10 +201,15 @@ func (db *DB) settle(g *gathered) {
 	}
 }
 
-// commitLoop is the writer. It starts a fold when the journal has grown enough.
+// commitLoop is the writer. Where the next group is waiting, it takes it before it
+// wakes the callers of the one before, who would get in the way.
 func (db *DB) commitLoop(ctx context.Context) {
 	defer db.background.Done()
+	written := new(gathered)
 	for {
+		if !db.gathering.Load() {
+			written.wake()
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -206,13 +219,24 @@ func (db *DB) commitLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case g := <-db.groups:
+			written.wake()
 			db.commitGroup(g)
-			db.afterCommit(ctx)
+			db.afterCommit(ctx, g)
+			written = g
 		}
 	}
 }
 
-// commitGroup commits the requests in one transaction and wakes their callers.
+// wake tells the callers that their requests are committed or failed; once is
+// enough.
+func (g *gathered) wake() {
+	for _, r := range g.requests {
+		close(r.done)
+	}
+	g.requests = nil
+}
+
+// commitGroup commits the requests in one transaction.
 // A fact that is refused fails its own request only, whose facts before it are
 // made; when the transaction fails, all of them fail.
 func (db *DB) commitGroup(g *gathered) {
@@ -244,7 +268,6 @@ func (db *DB) commitGroup(g *gathered) {
 			r.err = err
 			clear(r.results) // none of it was made
 		}
-		close(r.done)
 	}
 }
 
@@ -266,10 +289,10 @@ func (w *writer) applyRequest(r *request, rec *records) error {
 	return nil
 }
 
-// afterCommit starts a fold when there is enough to fold. Past four times as
+// afterCommit starts a fold after a group, when there is enough to fold. Past four times as
 // much, the folder does not keep up: marks wait until it is done, so that the
 // journal and the memory it takes stay bounded.
-func (db *DB) afterCommit(ctx context.Context) {
+func (db *DB) afterCommit(ctx context.Context, g *gathered) {
 	ops := db.view.Load().ops
 	if ops < db.opts.FoldMarks {
 		return
@@ -281,6 +304,7 @@ func (db *DB) afterCommit(ctx context.Context) {
 		}
 		return
 	}
+	g.wake()
 	if err := db.foldAll(ctx); err != nil && ctx.Err() == nil {
 		db.log.Error("fold", "path", db.cfg.Path, "err", err)
 	}

@@ -41,10 +41,11 @@ type DB struct {
 	lookMu sync.Mutex // guards looker
 	looker *looker    // nil until it is wanted
 
-	requests chan *request  // to the gatherer
-	ready    chan struct{}  // from the writer, when it can take a group
-	groups   chan *gathered // to the writer
-	wakeFold chan struct{}  // to the folder
+	requests  chan *request  // to the gatherer
+	ready     chan struct{}  // from the writer, when it can take a group
+	groups    chan *gathered // to the writer
+	gathering atomic.Bool    // the gatherer has requests for the writer
+	wakeFold  chan struct{}  // to the folder
 
 	stop       context.CancelFunc // ends the committer and the folder
 	background sync.WaitGroup     // both of them
