@@ -36,7 +36,7 @@ func (a *app) exportCommand() *cobra.Command {
 		Use:   "export EXPR",
 		Short: "Write a set to a file, for other programs",
 		Long: `Export writes a set as a roaring bitmap in the portable format, which roaring
-libraries of all languages read. Its numbers are the placements of the ids; in a
+libraries of many languages read. Its numbers are the placements of the ids; in a
 store of number ids they are the ids. Ids that share a placement are one number:
 there are as many as count counts. With other formats it writes the ids, by
 placement: ids, one a line; csv, with the header id; jsonl, {"id":…} a line.

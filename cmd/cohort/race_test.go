@@ -2,5 +2,5 @@
 
 package main
 
-// raceEnabled: the race detector takes much memory.
+// raceEnabled: the race detector takes much memory, and time.
 const raceEnabled = true

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +50,12 @@ func TestScripts(t *testing.T) {
 			"status":  cmdStatus,
 			"keys":    cmdKeys,
 			"oneline": cmdOneLine,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "race" {
+				return raceEnabled, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
 }

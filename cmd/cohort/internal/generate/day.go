@@ -81,7 +81,7 @@ func (g *game) comes(p *player, day int) bool {
 }
 
 // visit makes up the sessions of a player's day. One who signs up on it does so at
-// the time in its id, and has no session before.
+// the time in its id, which is its first session; others that day come after.
 func (g *game) visit(i int, p *player, day int) {
 	signup := int64(-1)
 	if int(p.signup) == day {
