@@ -47,13 +47,16 @@ const (
 // The bitmap refers to the bytes read, and is copied in part where it is changed.
 // Memory is the bytes, at most twice while they are read; a set of placements takes
 // about 5 ns a byte.
-func Read(r io.Reader) (*roaring.Bitmap, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+func Read(r io.Reader) (*roaring.Bitmap, error) { return readAtMost(r, MaxBytes) }
+
+// readAtMost is Read with another bound than MaxBytes.
+func readAtMost(r io.Reader, most int) (*roaring.Bitmap, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case len(data) > MaxBytes:
-		return nil, fmt.Errorf("%w: longer than the largest set, of %d bytes", ErrFormat, MaxBytes)
+	case len(data) > most:
+		return nil, fmt.Errorf("%w: longer than the largest set, of %d bytes", ErrFormat, most)
 	}
 	if err := check(data); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFormat, err)

@@ -136,11 +136,23 @@ func TestReader(t *testing.T) {
 	if _, err := portable.Read(iotest.ErrReader(io.ErrClosedPipe)); !errors.Is(err, io.ErrClosedPipe) || errors.Is(err, portable.ErrFormat) {
 		t.Errorf("a reader that fails: %v", err)
 	}
-	if testing.Short() {
-		t.Skip("reads half a gigabyte")
-	}
-	if _, err := portable.Read(zeros{}); !errors.Is(err, portable.ErrFormat) || !strings.Contains(err.Error(), "longer") {
+	if _, err := portable.ReadAtMost(zeros{}, 1<<20); !errors.Is(err, portable.ErrFormat) || !strings.Contains(err.Error(), "longer") {
 		t.Errorf("a reader without end: %v", err)
+	}
+}
+
+// The bound is that of a set in which every container is a bitset, with a bit more
+// for each that says it has no runs.
+func TestMaxBytes(t *testing.T) {
+	data := encode(t, odd(1<<16))
+	perContainer := len(data) - 8
+	if got, want := portable.MaxBytes, 8+perContainer<<16+1<<16/8; got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	for most, ok := range map[int]bool{len(data) - 1: false, len(data): true} {
+		if _, err := portable.ReadAtMost(bytes.NewReader(data), most); (err == nil) != ok {
+			t.Errorf("%d bytes, at most %d: %v", len(data), most, err)
+		}
 	}
 }
 
