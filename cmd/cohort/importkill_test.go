@@ -76,7 +76,7 @@ func TestKillImport(t *testing.T) {
 	}
 	kills := 6
 	if raceEnabled {
-		kills = 2
+		kills = 1
 	}
 	whole, killed := filepath.Join(dir, "whole.db"), filepath.Join(dir, "killed.db")
 	start := time.Now()
