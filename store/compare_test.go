@@ -83,7 +83,27 @@ func (m *model) compareEvent(t tb, s *store.Snapshot, e store.Event, name string
 			if (err == nil && got != want) || !sameError(err, wantErr) {
 				t.Fatalf("has %s %s %s: %+v, %v, want %+v, %v", name, id, p, got, err, want, wantErr)
 			}
+			m.compareActiveDays(t, s, name, id, p)
 		}
+	}
+}
+
+// compareActiveDays compares the days of an id with those on which it has its bit.
+func (m *model) compareActiveDays(t tb, s *store.Snapshot, name, id string, p store.Period) {
+	t.Helper()
+	got, shared, err := s.ActiveDays(name, id, p)
+	at, wantErr := m.has(name, id, p)
+	var want []store.Day
+	if e := m.events[name]; e != nil {
+		for d := range e.days {
+			if at, _ := m.has(name, id, store.Period{First: d, Last: d}); at.Has && p.Contains(d) {
+				want = append(want, d)
+			}
+		}
+		slices.Sort(want)
+	}
+	if (err == nil && (!slices.Equal(got, want) || shared != at.Shared || at.Has != (len(want) > 0))) || !sameError(err, wantErr) {
+		t.Fatalf("days of %s %s %s: %v, %v, %v, want %v, %+v, %v", name, id, p, got, shared, err, want, at, wantErr)
 	}
 }
 

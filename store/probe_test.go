@@ -109,6 +109,8 @@ func askEvent(s *store.Snapshot, name string, all store.Period, add func(string,
 		for _, p := range []store.Period{all, {First: today - 2, Last: today - 2}, {First: today, Last: today}} {
 			at, err := s.Has(name, id, p)
 			add("has "+name+" "+id+" "+p.String(), at, err)
+			active, shared, err := s.ActiveDays(name, id, p)
+			add("days of "+name+" "+id+" "+p.String(), fmt.Sprint(active, shared), err)
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"cohort/placement"
-
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
@@ -353,65 +351,4 @@ func (s *Snapshot) Bitmap(event string, p Period) (*roaring.Bitmap, error) {
 		}
 	}
 	return roaring.FastOr(parts...), nil
-}
-
-// Presence says whether an id was active.
-type Presence struct {
-	Has    bool // the bit at its placement is set
-	Shared bool // another known id stands at its placement
-}
-
-// Has reports whether the id's bit is set on any day of the period. For an
-// event never written it is not. An id of another brand than the event's is
-// ErrOtherBrand. Cost: a binary search in one chunk a day.
-func (s *Snapshot) Has(event, id string, p Period) (Presence, error) {
-	var at Presence
-	if err := CheckEvent(event); err != nil {
-		return at, err
-	}
-	brand, mixed, err := s.set.ids.Parse(id)
-	if err != nil {
-		return at, err
-	}
-	err = s.do("has "+event, func() error {
-		if _, at.Shared, err = s.known(brand, mixed); err != nil {
-			return err
-		}
-		e, ok, err := s.event(event)
-		if err != nil || !ok {
-			return err
-		}
-		if err := checkBrand(event, e.brand, id, brand); err != nil {
-			return err
-		}
-		at.Has, err = s.hasIn(e.number, p, mixed)
-		return err
-	})
-	return at, err
-}
-
-func (r *reader) hasIn(event uint32, p Period, m placement.Mixed) (bool, error) {
-	keys, err := r.storedKeys(event, p)
-	if err != nil {
-		return false, err
-	}
-	for _, k := range keys {
-		if set, _, err := r.bit(k, m.Placement()); set || err != nil {
-			return set, err
-		}
-	}
-	return false, nil
-}
-
-// Has reports whether the id's bit is set on the day, in a snapshot of its own.
-func (db *DB) Has(event, id string, day Day) (Presence, error) {
-	s, err := db.Snapshot()
-	if err != nil {
-		return Presence{}, err
-	}
-	at, err := s.Has(event, id, Period{day, day})
-	if closeErr := s.Close(); err == nil {
-		err = closeErr
-	}
-	return at, err
 }
