@@ -3,7 +3,6 @@ package query
 import (
 	"context"
 	"math"
-	"math/rand/v2"
 
 	"cohort/store"
 
@@ -43,7 +42,7 @@ func (v *view) trailing(ctx context.Context, e store.Event, span store.Period, w
 		windows: windows, counts: counts, before: int(span.First - reach.First),
 		marked: make([]uint64, reach.Len()),
 		active: make([]uint64, len(windows)), entered: make([]uint64, len(windows)),
-		last: newLastDays(), buffer: make([]uint32, 4096),
+		last: newTable(), buffer: make([]uint32, 4096),
 	}
 	return counts, eachChunk(ctx, n.chunks(), func(c uint32) error {
 		t.begin()
@@ -80,7 +79,7 @@ type trailingWalk struct {
 	marked  []uint64   // by day: ids of this chunk whose last marked day it is
 	active  []uint64   // by window: ids of this chunk in the window that ends today
 	entered []uint64   // by window: those of them that were not in it yesterday
-	last    *lastDays
+	last    *table     // by position: the last marked day, plus 1
 	buffer  []uint32
 }
 
@@ -118,8 +117,9 @@ func (t *trailingWalk) mark(i int, set *roaring.Bitmap) {
 			break
 		}
 		for _, position := range t.buffer[:n] {
-			day := t.last.swap(position, i)
-			if day >= 0 {
+			day := math.MinInt
+			if before := t.last.swap(position, int32(i)+1); before > 0 {
+				day = int(before) - 1
 				t.marked[day]--
 			}
 			for k, w := range t.windows {
@@ -132,72 +132,5 @@ func (t *trailingWalk) mark(i int, set *roaring.Bitmap) {
 	t.marked[i] += set.GetCardinality()
 	for k, n := range t.entered {
 		t.active[k] += n
-	}
-}
-
-// lastDays holds the last marked day of each position of a chunk that has one: a
-// hash table with linear probing, at most half full. It takes 16 to 32 bytes a
-// position, and so stays in the cache at a million ids a day in 256 chunks: 15 ns
-// a mark, against 50 to 100 of an array with a place for each of the 2²⁴ positions
-// of the chunk.
-type lastDays struct {
-	slots  []lastDay
-	shift  uint   // of a hash, to have an index of slots
-	factor uint32 // odd; random, so that no choice of ids makes all collide
-	used   int
-}
-
-// lastDay is a position and its day plus 1, 0 in a free slot.
-type lastDay struct {
-	position uint32
-	next     int32
-}
-
-const firstSlots = 10 // log₂ of the number of slots of a new table
-
-func newLastDays() *lastDays {
-	return &lastDays{slots: make([]lastDay, 1<<firstSlots), shift: 32 - firstSlots, factor: rand.Uint32() | 1}
-}
-
-// reset begins another chunk.
-func (l *lastDays) reset() {
-	clear(l.slots)
-	l.used = 0
-}
-
-// swap sets the day of a position and returns the one it had, -1<<31 for none.
-func (l *lastDays) swap(position uint32, day int) int {
-	s := l.slot(position)
-	before := int(s.next) - 1
-	if s.next == 0 {
-		before = math.MinInt32
-		l.used++
-	}
-	*s = lastDay{position, int32(day) + 1}
-	if 2*l.used > len(l.slots) {
-		l.grow()
-	}
-	return before
-}
-
-// slot returns the slot of a position, or the free one that it is to take.
-func (l *lastDays) slot(position uint32) *lastDay {
-	for i := int(position * l.factor >> l.shift); ; i++ {
-		s := &l.slots[i&(len(l.slots)-1)]
-		if s.next == 0 || s.position == position {
-			return s
-		}
-	}
-}
-
-// grow doubles the table.
-func (l *lastDays) grow() {
-	old := l.slots
-	l.slots = make([]lastDay, 2*len(old))
-	l.shift--
-	for _, s := range old {
-		if s.next != 0 {
-			*l.slot(s.position) = s
-		}
 	}
 }
