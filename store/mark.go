@@ -69,8 +69,8 @@ func (t *Tally) count(r Result) {
 //
 // Errors: ErrInvalidEvent, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
 // for a day later than tomorrow, ErrOtherBrand, ErrReadOnly, or why the commit
-// failed. When ctx ends before the mark's commit has begun, the mark is not
-// made and its error is returned; a commit that has begun is waited for.
+// failed. When ctx ends before the mark was taken into a group commit, it is not
+// made and ctx's error is returned; after that its commit is waited for.
 //
 // Cost: concurrent callers share a commit of two syncs. A mark whose bit and
 // id are already on disk returns without writing.
