@@ -56,7 +56,7 @@ func RetentionBetween(ctx context.Context, src Source, event string, a, b store.
 		sizes := make([]uint64, 2)
 		for i, d := range []store.Day{a, b} {
 			var err error
-			if nodes[i], err = p.plan(Of(event, Day(d))); err != nil {
+			if nodes[i], err = p.planIn(s.scope, Of(event, Day(d))); err != nil {
 				return err
 			}
 			if sizes[i], err = v.size(ctx, nodes[i]); err != nil {
@@ -68,9 +68,7 @@ func RetentionBetween(ctx context.Context, src Source, event string, a, b store.
 			r.Cell.Incomplete = true
 			return nil
 		}
-		x, y := nodes[0], nodes[1]
-		both := operation{op: opAnd, x: x, y: y, numbers: common(x.chunks(), y.chunks())}
-		if r.Cell.Count, err = v.size(ctx, both); err != nil {
+		if r.Cell.Count, err = v.size(ctx, newOperation(opAnd, nodes[0], nodes[1])); err != nil {
 			return err
 		}
 		r.Cell.Rate = Ratio(r.Cell.Count, r.Size)

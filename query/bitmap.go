@@ -19,7 +19,7 @@ func Bitmap(ctx context.Context, src Source, x Expr, opts ...Option) (*roaring.B
 	}
 	all := roaring.New()
 	err = ask(src, s.asOf, false, func(v *view) error {
-		n, err := (&planner{view: v}).plan(x)
+		n, err := (&planner{view: v}).planIn(s.scope, x)
 		if err != nil {
 			return err
 		}

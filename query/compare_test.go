@@ -67,8 +67,11 @@ func (w *world) askExpr(t *testing.T, src query.Source) {
 	if err != nil || parsed != x.Expr {
 		t.Fatalf("%v is read as %v, %v", x, parsed, err)
 	}
-	want := x.set(w.ask(asOf, false))
-	got, err := query.Size(t.Context(), src, parsed, options(asOf)...)
+	a, scope := w.ask(asOf, false), w.scope(b)
+	want := scope.of(a, x.set(a))
+	opts := append(options(asOf), query.In(scope.Scope))
+	got, err := query.Size(t.Context(), src, parsed, opts...)
+	w.comparePartSizes(t, got, scope, a, x)
 	if err != nil || got.Count != uint64(len(want)) || got.Expr != x.String() {
 		t.Errorf("size of %v as of %s: got %v, %v, want %d", x, asOfText(asOf), got, err, len(want))
 	}
@@ -77,12 +80,12 @@ func (w *world) askExpr(t *testing.T, src query.Source) {
 		t.Errorf("%d ids are expected to collide %g times", got.Count, got.ExpectedCollisions)
 	}
 
-	bitmap, err := query.Bitmap(t.Context(), src, parsed, options(asOf)...)
+	bitmap, err := query.Bitmap(t.Context(), src, parsed, opts...)
 	if positions := slices.Sorted(maps.Keys(want)); err != nil || !slices.Equal(bitmap.ToArray(), positions) {
 		t.Errorf("bitmap of %v as of %s: got %v, %v, want %v", x, asOfText(asOf), bitmap, err, positions)
 	}
 
-	members, opts := w.members(b, want), options(asOf)
+	members := w.members(b, want)
 	if w.rng.IntN(2) == 0 {
 		limit := 1 + w.rng.IntN(10)
 		opts = append(opts, query.Limit(limit))
@@ -97,6 +100,24 @@ func (w *world) askExpr(t *testing.T, src query.Source) {
 	}
 	if !slices.Equal(ids, members) {
 		t.Errorf("members of %v as of %s: got %q, want %q", x, asOfText(asOf), ids, members)
+	}
+}
+
+// comparePartSizes compares the breakdown of a size.
+func (w *world) comparePartSizes(t *testing.T, got query.SetSize, scope testScope, a asking, x testExpr) {
+	report := scope.report(a, func(keep func(set) set) map[string]any {
+		return map[string]any{"count": len(keep(x.set(a)))}
+	})
+	parts, _ := report["breakdown"].([]any)
+	if len(parts) != len(got.Breakdown) {
+		t.Errorf("%v in %v has %d parts", x, scope.Scope, len(got.Breakdown))
+		return
+	}
+	for i, part := range parts {
+		want := part.(map[string]any)
+		if p := got.Breakdown[i]; p.Set != want["set"] || p.Report.Count != uint64(want["count"].(int)) || p.Report.Expr != x.String() {
+			t.Errorf("%v in %v: got %v, want %v", x, scope.Scope, p, want)
+		}
 	}
 }
 
@@ -123,13 +144,16 @@ func (w *world) askFunnel(t *testing.T, src query.Source) {
 		steps = append(steps, []query.Step{query.EventStep(event), query.TextStep(event)}[w.rng.IntN(2)])
 		events = append(events, event)
 	}
-	want := w.funnel(a, steps, sets)
-	got, err := query.Funnel(t.Context(), src, steps, query.FunnelOptions{Over: over.Period, AsOf: asOf})
-	w.compareJSON(t, got, err, want, "funnel %v over %v as of %s", steps, over, asOfText(asOf))
+	scope := w.scope(b)
+	want := scope.report(a, func(keep func(set) set) map[string]any {
+		return w.funnel(a, steps, append([]set{keep(sets[0])}, sets[1:]...))
+	})
+	got, err := query.Funnel(t.Context(), src, steps, query.FunnelOptions{Over: over.Period, AsOf: asOf, Scope: scope.Scope})
+	w.compareJSON(t, got, err, want, "funnel %v over %v as of %s in %v", steps, over, asOfText(asOf), scope.Scope)
 
 	if len(events) == len(steps) && asOf == nil {
 		got, err := query.AndCount(t.Context(), src, over.Period, events...)
-		w.compareJSON(t, got, err, want, "and-count of %q over %v", events, over)
+		w.compareJSON(t, got, err, w.funnel(a, steps, sets), "and-count of %q over %v", events, over)
 	}
 }
 

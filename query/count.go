@@ -16,6 +16,9 @@ type SetSize struct {
 	// ExpectedCollisions is how many ids such a count is expected to lose; see
 	// [placement.ExpectedColliding]. It is 0 where ids do not collide.
 	ExpectedCollisions float64 `json:"expected_collisions"`
+	// Breakdown is the sizes of the parts of the set, where a [Scope] asks for
+	// them.
+	Breakdown []Part[SetSize] `json:"breakdown,omitempty"`
 }
 
 // Count returns how many ids are marked with an event on any day of a period: a
@@ -42,16 +45,16 @@ func Size(ctx context.Context, src Source, x Expr, opts ...Option) (SetSize, err
 	}
 	var size SetSize
 	err = ask(src, s.asOf, false, func(v *view) error {
+		p := planner{view: v}
 		var err error
-		if size.Count, err = v.count(ctx, x); err != nil {
-			return err
-		}
-		size.Expr = x.String()
-		if v.exact {
-			return nil
-		}
-		size.ExpectedCollisions = placement.ExpectedColliding(placement.IDsBehind(float64(size.Count)))
-		return nil
+		size, size.Breakdown, err = breakdown(&p, s.scope, func(r restriction) (SetSize, error) {
+			count, err := p.count(ctx, x, r)
+			if err != nil {
+				return SetSize{}, err
+			}
+			return v.setSize(x, count), nil
+		})
+		return err
 	})
 	if err != nil {
 		return SetSize{}, err
@@ -59,20 +62,30 @@ func Size(ctx context.Context, src Source, x Expr, opts ...Option) (SetSize, err
 	return size, nil
 }
 
-// count returns the number of positions in a set. What the store notes of a day
-// answers for one day of an event, in the same time whatever else is stored.
-func (v *view) count(ctx context.Context, x Expr) (uint64, error) {
-	if e, ok := x.(eventSet); ok {
+// setSize returns the size of a set that has a count.
+func (v *view) setSize(x Expr, count uint64) SetSize {
+	size := SetSize{Expr: x.String(), Count: count}
+	if !v.exact {
+		size.ExpectedCollisions = placement.ExpectedColliding(placement.IDsBehind(float64(count)))
+	}
+	return size
+}
+
+// count returns the number of positions in a set that a restriction leaves. What
+// the store notes of a day answers for one day of an event, in the same time
+// whatever else is stored.
+func (p *planner) count(ctx context.Context, x Expr, r restriction) (uint64, error) {
+	if e, ok := x.(eventSet); ok && p.named == "" && r.all() {
 		if d, ok := e.period.day(); ok {
-			if v.env.AsOfGiven && d > v.env.AsOf {
+			if p.view.env.AsOfGiven && d > p.view.env.AsOf {
 				return 0, nil
 			}
-			return v.snap.DayCount(e.event, d)
+			return p.view.snap.DayCount(e.event, d)
 		}
 	}
-	n, err := (&planner{view: v}).plan(x)
+	n, err := p.plan(x)
 	if err != nil {
 		return 0, err
 	}
-	return v.size(ctx, n)
+	return p.view.size(ctx, r.of(n))
 }

@@ -78,6 +78,8 @@ type FunnelOptions struct {
 	// AsOf is the today of the report: no later mark is read. Default: the
 	// store's current day.
 	AsOf *store.Day
+	// Scope chooses the ids that enter the funnel. Default: all.
+	Scope Scope
 }
 
 // FunnelReport is what became of the ids of a funnel's first step.
@@ -91,6 +93,8 @@ type FunnelReport struct {
 	// intersects. It is 0 where ids do not collide.
 	ExpectedFalseOverlap float64      `json:"expected_false_overlap"`
 	Steps                []FunnelStep `json:"steps"`
+	// Breakdown is the report of each part that the scope asks for.
+	Breakdown []Part[FunnelReport] `json:"breakdown,omitempty"`
 }
 
 // FunnelStep is one step of a report.
@@ -147,13 +151,18 @@ func Funnel(ctx context.Context, src Source, steps []Step, o FunnelOptions) (*Fu
 				return err
 			}
 		}
-		reached, sizes, err := v.prefixes(ctx, nodes)
-		if err == nil {
-			report = v.funnelReport(steps, reached, sizes)
-		}
+		whole, parts, err := breakdown(&p, o.Scope, func(r restriction) (FunnelReport, error) {
+			entered := append([]node{r.of(nodes[0])}, nodes[1:]...)
+			reached, sizes, err := v.prefixes(ctx, entered)
+			return v.funnelReport(steps, reached, sizes), err
+		})
+		whole.Breakdown, report = parts, &whole
 		return err
 	})
-	return report, err
+	if err != nil {
+		return nil, err
+	}
+	return report, nil
 }
 
 // prefixes returns the sizes of the intersections of the first k sets, and those
@@ -194,8 +203,8 @@ func (v *view) prefixes(ctx context.Context, nodes []node) (reached, sizes []uin
 }
 
 // funnelReport works out the rates of a funnel.
-func (v *view) funnelReport(steps []Step, reached, sizes []uint64) *FunnelReport {
-	r := &FunnelReport{AsOf: v.env.AsOf, Steps: make([]FunnelStep, len(steps))}
+func (v *view) funnelReport(steps []Step, reached, sizes []uint64) FunnelReport {
+	r := FunnelReport{AsOf: v.env.AsOf, Steps: make([]FunnelStep, len(steps))}
 	for k, s := range steps {
 		step := FunnelStep{Event: s.text, Reached: reached[k], OfFirst: Ratio(reached[k], reached[0])}
 		if k > 0 {

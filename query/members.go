@@ -45,7 +45,7 @@ func members(ctx context.Context, src Source, x Expr, opts []Option) (idList, er
 	}
 	err = ask(src, s.asOf, false, func(v *view) error {
 		p := planner{view: v}
-		n, err := p.plan(x)
+		n, err := p.planIn(s.scope, x)
 		if err != nil {
 			return err
 		}

@@ -196,8 +196,13 @@ func (p *planner) operation(b binary) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := operation{op: b.op, x: x, y: y}
-	switch b.op {
+	return newOperation(b.op, x, y), nil
+}
+
+// newOperation returns the node of an operation on two sets.
+func newOperation(op operator, x, y node) node {
+	n := operation{op: op, x: x, y: y}
+	switch op {
 	case opAnd:
 		n.numbers = common(x.chunks(), y.chunks())
 	case opAndNot:
@@ -205,7 +210,7 @@ func (p *planner) operation(b binary) (node, error) {
 	default:
 		n.numbers = merged(x.chunks(), y.chunks())
 	}
-	return n, nil
+	return n
 }
 
 // merged returns the numbers in any of some ascending lists, ascending.

@@ -25,6 +25,7 @@ type Option func(*settings)
 
 // settings are what the options set.
 type settings struct {
+	scope   Scope
 	asOf    *store.Day
 	limit   int
 	limited bool
@@ -34,6 +35,10 @@ type settings struct {
 // later day. Without it, today is the store's current day and every stored day
 // may be read.
 func AsOf(d store.Day) Option { return func(s *settings) { s.asOf = &d } }
+
+// In makes the question one of the ids of a scope; only [Size] heeds its
+// Breakdown.
+func In(scope Scope) Option { return func(s *settings) { s.scope = scope } }
 
 // Limit makes [Members] yield no more than n ids, n ≥ 1. Counts do not heed it.
 func Limit(n int) Option { return func(s *settings) { s.limit, s.limited = n, true } }

@@ -12,6 +12,7 @@ import (
 
 func (a *app) funnelCommand() *cobra.Command {
 	var over periodFlag
+	var scope scopeFlags
 	cmd := &cobra.Command{
 		Use:   "funnel STEP...",
 		Short: "Report how many ids reach each of some steps",
@@ -29,10 +30,11 @@ periods of its own.
 				steps[i] = query.TextStep(text)
 			}
 			return a.ask(ctx, func(snap *store.Snapshot) error {
-				report, err := query.Funnel(ctx, snap, steps, query.FunnelOptions{Over: over.period, AsOf: a.asOf.day})
+				report, err := query.Funnel(ctx, snap, steps, query.FunnelOptions{Over: over.period, AsOf: a.asOf.day, Scope: scope.Scope})
 				if err != nil {
 					return err
 				}
+				named(&scope, report.Breakdown)
 				for i, s := range steps {
 					events, err := s.Events(snap)
 					if err != nil {
@@ -42,18 +44,27 @@ periods of its own.
 						return err
 					}
 				}
+				if err := a.warnUnknown(snap, scope.events()...); err != nil {
+					return err
+				}
 				return a.writeFunnel(report)
 			})
 		}),
 	}
 	cmd.Flags().Var(&over, "over", "the `period` of the events (default all)")
+	scope.addFlags(cmd)
 	return cmd
 }
 
 func (a *app) writeFunnel(r *query.FunnelReport) error {
+	g := partsGrid(*r, r.Breakdown, funnelGrid)
+	return a.write(r, g, asOfNote(r.AsOf, r.ExpectedFalseOverlap))
+}
+
+func funnelGrid(r query.FunnelReport) *grid {
 	g := &grid{head: []string{"event", "reached", "of_previous", "of_first", "dropped"}}
 	for _, s := range r.Steps {
 		g.add(s.Event, s.Reached, s.OfPrevious, s.OfFirst, orNil(s.Dropped))
 	}
-	return a.write(r, g, asOfNote(r.AsOf, r.ExpectedFalseOverlap))
+	return g
 }
