@@ -17,12 +17,11 @@ import (
 //
 // Where the system lets an open file lose its name, the copy has none: then it is
 // gone even if the process is killed.
-func (a *app) openCopy(ctx context.Context, c creation) (db *store.DB, end func() error, err error) {
+func (a *app) openCopy(ctx context.Context, c creation) (db *store.DB, end io.Closer, err error) {
 	dir, err := os.MkdirTemp("", "cohort-dry-run-*")
 	if err != nil {
 		return nil, nil, err
 	}
-	remove := func() error { return os.RemoveAll(dir) }
 	path := filepath.Join(dir, "store")
 	err = a.copyStore(ctx, c, path)
 	if errors.Is(err, store.ErrNotExist) {
@@ -34,11 +33,20 @@ func (a *app) openCopy(ctx context.Context, c creation) (db *store.DB, end func(
 		db, err = copied.openToWrite(ctx, c, store.CreateMissing)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, remove())
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	_ = os.RemoveAll(dir) // tried again at the end
-	return db, func() error { return errors.Join(db.Close(), remove()) }, nil
+	return db, &storeCopy{db, dir}, nil
 }
+
+// storeCopy is a copy of the store in a folder of its own.
+type storeCopy struct {
+	db  *store.DB
+	dir string
+}
+
+// Close closes and removes the copy.
+func (c *storeCopy) Close() error { return errors.Join(c.db.Close(), os.RemoveAll(c.dir)) }
 
 // checkFolder returns an error if the store could not be made where it does not
 // exist.

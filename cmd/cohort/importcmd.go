@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -153,11 +154,7 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if endErr := end(); err == nil {
-			err = endErr
-		}
-	}()
+	defer closeInto(&err, end)
 	refusals, err := newRefusals(a, f, in)
 	if err != nil {
 		return err
@@ -182,12 +179,12 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 
 // openToImport opens the store, or creates it; for a dry run it opens a copy. End
 // closes it.
-func (a *app) openToImport(ctx context.Context, f importFlags) (db *store.DB, end func() error, err error) {
+func (a *app) openToImport(ctx context.Context, f importFlags) (db *store.DB, end io.Closer, err error) {
 	if f.dryRun {
 		return a.openCopy(ctx, f.creation)
 	}
 	if db, err = a.openToWrite(ctx, f.creation, store.CreateMissing); err != nil {
 		return nil, nil, err
 	}
-	return db, db.Close, nil
+	return db, db, nil
 }

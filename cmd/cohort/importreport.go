@@ -13,7 +13,7 @@ import (
 )
 
 // importResult is what became of the rows of an import: rows = marks + refused,
-// and marks = new + already + shared.
+// and marks = new + already + shared. It has keys where it is from Redis.
 type importResult struct {
 	Rows     uint64                   `json:"rows"`
 	Marks    uint64                   `json:"marks"`
@@ -25,6 +25,7 @@ type importResult struct {
 	Files    []string                 `json:"files"`
 	Refusals map[ingest.Reason]uint64 `json:"refusals"`
 	DryRun   bool                     `json:"dry_run,omitempty"`
+	*redisKeys
 }
 
 // figures are how far an import has come.
@@ -88,6 +89,10 @@ func (a *app) writeImportResult(r importResult) error {
 	}
 	g := &grid{head: []string{"rows", "marks", "new", "already", "shared", "refused", "seconds"}}
 	g.add(r.Rows, r.Marks, r.New, r.Already, r.Shared, r.Refused, r.Seconds)
+	if k := r.redisKeys; k != nil {
+		g.head = append(g.head, "keys", "skipped")
+		g.rows[0] = append(g.rows[0], k.Keys, len(k.Skipped))
+	}
 	var notes []string
 	if r.DryRun {
 		notes = append(notes, "dry run: the store is as it was")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"cohort/store"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // redisFlags are the flags of an import from Redis.
@@ -60,14 +60,8 @@ func (f *redisFlags) check(cmd *cobra.Command, c creation, files []string) error
 		}
 		return nil
 	}
-	both := append(own, "from-redis", "event-name", "max-rejects", "dry-run", "ids", "tz", "week-start")
-	var err error
-	cmd.Flags().Visit(func(flag *pflag.Flag) {
-		inherited := cmd.InheritedFlags().Lookup(flag.Name) != nil
-		if err == nil && !inherited && !slices.Contains(both, flag.Name) {
-			err = usagef("--%s does not go with --from-redis", flag.Name)
-		}
-	})
+	err := onlyFlags(cmd, "--from-redis",
+		append(own, "from-redis", "event-name", "max-rejects", "dry-run", "ids", "tz", "week-start")...)
 	switch {
 	case err != nil:
 		return err
@@ -81,9 +75,8 @@ func (f *redisFlags) check(cmd *cobra.Command, c creation, files []string) error
 	return nil
 }
 
-// redisResult is the result of an import from Redis.
-type redisResult struct {
-	importResult
+// redisKeys is what became of the keys of a Redis.
+type redisKeys struct {
 	Keys    int          `json:"keys"` // that were read
 	Skipped []skippedKey `json:"skipped"`
 }
@@ -116,31 +109,21 @@ func (a *app) importRedis(ctx context.Context, f importFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if endErr := end(); err == nil {
-			err = endErr
-		}
-	}()
+	defer closeInto(&err, end)
 	a.warnOfKeys(f.redis, list, db)
 
 	l := &redisLoad{
 		app: a, server: server, offset: f.redis.offset, max: f.maxRejects, keys: list.Keys,
-		skipped: list.Skipped, reasons: map[ingest.Reason]uint64{},
+		figures: figures{dryRun: f.dryRun}, skipped: list.Skipped, reasons: map[ingest.Reason]uint64{},
 	}
 	stop, err := l.run(ctx, db, list.Size)
 	if err != nil {
 		return err
 	}
-	if err := a.writeRedis(l, time.Since(start), f.dryRun); err != nil {
-		return err
-	}
-	switch {
-	case stop != nil:
-		return stop
-	case l.refused > 0:
-		return errRefused
-	}
-	return nil
+	r := l.result([]string{server.Name()}, time.Since(start), l.reasons)
+	r.redisKeys = l.keysRead()
+	a.warnOfSkipped(r.Skipped)
+	return a.finishImport(r, stop)
 }
 
 // connectRedis connects to a Redis.
@@ -156,7 +139,7 @@ func connectRedis(ctx context.Context, address string) (*redisbits.Server, error
 }
 
 // openNumbers opens or creates a store of number ids, as openToImport does.
-func (a *app) openNumbers(ctx context.Context, f importFlags) (db *store.DB, end func() error, err error) {
+func (a *app) openNumbers(ctx context.Context, f importFlags) (db *store.DB, end io.Closer, err error) {
 	c := &f.creation
 	c.ids = placement.Number
 	db, end, err = a.openToImport(ctx, f)
@@ -176,40 +159,12 @@ func (a *app) warnOfKeys(f redisFlags, list redisbits.Listing, db *store.DB) {
 	}
 }
 
-// writeRedis reports an import.
-func (a *app) writeRedis(l *redisLoad, took time.Duration, dryRun bool) error {
-	r := redisResult{
-		importResult: importResult{
-			Rows: l.rows, Marks: l.tally.Marks(), New: l.tally.New, Already: l.tally.Already, Shared: l.tally.Shared,
-			Refused: l.refused, Seconds: seconds(took),
-			Files: []string{l.server.Name()}, Refusals: l.reasons, DryRun: dryRun,
-		},
-		Keys:    l.done,
-		Skipped: []skippedKey{},
-	}
-	slices.SortFunc(l.skipped, func(x, y redisbits.Skipped) int { return strings.Compare(x.Name, y.Name) })
-	for _, k := range l.skipped {
-		r.Skipped = append(r.Skipped, skippedKey{k.Name, k.Reason})
-	}
-	a.warnOfSkipped(l.skipped)
-	if l.refused > 0 {
-		a.errorf("%d of %d rows refused: %s", l.refused, l.rows, byReason(l.reasons))
-	}
-	g := &grid{head: []string{"rows", "marks", "new", "already", "shared", "refused", "seconds", "keys", "skipped"}}
-	g.add(r.Rows, r.Marks, r.New, r.Already, r.Shared, r.Refused, r.Seconds, r.Keys, len(r.Skipped))
-	var notes []string
-	if dryRun {
-		notes = append(notes, "dry run: the store is as it was")
-	}
-	return a.writeRecord(r, g, notes...)
-}
-
 // warnOfSkipped names skipped keys, the first few for each reason.
-func (a *app) warnOfSkipped(skipped []redisbits.Skipped) {
+func (a *app) warnOfSkipped(skipped []skippedKey) {
 	const shown = 3
 	names := map[redisbits.Reason][]string{}
 	for _, k := range skipped {
-		names[k.Reason] = append(names[k.Reason], k.Name)
+		names[k.Reason] = append(names[k.Reason], k.Key)
 	}
 	for _, reason := range slices.Sorted(maps.Keys(names)) {
 		keys := names[reason]

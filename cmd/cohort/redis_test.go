@@ -180,7 +180,7 @@ func TestImportRedisBroken(t *testing.T) {
 			}
 		},
 		status: statusInterrupted,
-		stderr: `^cohort: import: interrupted: (\d+) marks are on disk \(\d+ new, 0 already\), \d+ of 30 keys were read; run it again from the start: [^\n]*\n$`,
+		stderr: `^cohort: import: interrupted: (\d+) marks are on disk \(\d+ new, 0 already, 0 shared\), \d+ rows were read; run it again from the start: [^\n]*\n$`,
 	}, {
 		name: "Redis ends",
 		end: func(t *testing.T, r *redistest.Server, _ *os.Process) {

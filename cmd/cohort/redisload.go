@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"cohort/cmd/cohort/internal/ingest"
 	"cohort/cmd/cohort/internal/redisbits"
@@ -19,14 +21,13 @@ type redisLoad struct {
 	offset int64 // id of bit 0
 	max    int64 // of refused rows, −1 without end
 	keys   []redisbits.Key
+	figures
 
 	done    int                 // keys that were read
 	skipped []redisbits.Skipped // and those that were not
-	rows    uint64
 	refused uint64
 	reasons map[ingest.Reason]uint64
 	shown   int // keys with refused rows that were reported
-	tally   store.Tally
 }
 
 // run marks all keys of so many bytes. On return the tally is what was committed.
@@ -41,11 +42,19 @@ func (l *redisLoad) run(ctx context.Context, db *store.DB, size int64) (stop, er
 	stop = l.mark(ctx, loader, bar)
 	bar.done()
 	if l.tally, err = loader.Close(); err != nil {
-		return nil, fmt.Errorf("%w: %d marks are on disk (%d new, %d already), %d of %d keys were read; "+
-			"run it again from the start: what is marked already changes nothing",
-			err, l.tally.Marks(), l.tally.New, l.tally.Already, l.done, len(l.keys))
+		return nil, l.unfinished(err)
 	}
-	return stop, nil
+	return l.stopped(stop), nil
+}
+
+// keysRead returns which keys were read, and which were not, by name.
+func (l *redisLoad) keysRead() *redisKeys {
+	k := &redisKeys{Keys: l.done, Skipped: []skippedKey{}}
+	for _, s := range l.skipped {
+		k.Skipped = append(k.Skipped, skippedKey{s.Name, s.Reason})
+	}
+	slices.SortFunc(k.Skipped, func(x, y skippedKey) int { return strings.Compare(x.Key, y.Key) })
+	return k
 }
 
 // mark hands the bits to the loader. Keys that cannot be read any more are
@@ -127,7 +136,7 @@ func (l *redisLoad) refuse(row *redisRow, why ingest.Refusal) error {
 		row.why = &why
 	}
 	if l.max >= 0 && l.refused > uint64(l.max) {
-		return fmt.Errorf("key %q: more than %d rows refused; the rows before are kept", row.key, l.max)
+		return fmt.Errorf("key %q: more than %d rows refused", row.key, l.max)
 	}
 	return nil
 }

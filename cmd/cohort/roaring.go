@@ -77,11 +77,7 @@ func (a *app) importSets(ctx context.Context, f importFlags, names []string) (er
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if endErr := end(); err == nil {
-			err = endErr
-		}
-	}()
+	defer closeInto(&err, end)
 	l.db = db
 	stop, err := l.run(ctx)
 	if err != nil {
