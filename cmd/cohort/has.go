@@ -69,14 +69,9 @@ func (a *app) has(snap *store.Snapshot, event string, args []string, over query.
 
 // resolve returns the days of a period of an event.
 func (a *app) resolve(snap *store.Snapshot, event string, p query.Period) (store.Period, error) {
-	e, _, err := snap.Event(event)
+	env, err := query.NewEnv(snap, event, a.asOf.day)
 	if err != nil {
 		return store.Period{}, err
 	}
-	return p.Resolve(query.Env{
-		AsOf:      a.today(snap),
-		AsOfGiven: a.asOf.day != nil,
-		WeekStart: snap.Config().WeekStart,
-		Stored:    e.Period(),
-	})
+	return p.Resolve(env)
 }

@@ -167,7 +167,7 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 			return ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone)
 		}},
 	}
-	stop, err := l.run(ctx, db)
+	stop, err := l.run(ctx, a, db, in.size, l.mark)
 	if err != nil {
 		return err
 	}

@@ -21,23 +21,6 @@ type load struct {
 	nulls uint64 // accepted ids that are the word null or undefined
 }
 
-// run marks all rows. On return the tally is what was committed. A stop is why
-// reading ended early, with all rows before it committed; an error is why the
-// committing did, and says how far it came.
-func (l *load) run(ctx context.Context, db *store.DB) (stop, err error) {
-	loader, err := db.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bar := l.app.newProgress(l.in.size)
-	stop = l.mark(ctx, loader, bar)
-	bar.done()
-	if l.tally, err = loader.Close(); err != nil {
-		return nil, l.unfinished(err)
-	}
-	return l.stopped(stop), nil
-}
-
 // mark hands the rows to the loader.
 func (l *load) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
 	for b, err := range l.reading.Batches(ctx, l.in.all()) {

@@ -30,23 +30,6 @@ type redisLoad struct {
 	shown   int // keys with refused rows that were reported
 }
 
-// run marks all keys of so many bytes. On return the tally is what was committed.
-// A stop is why reading ended early, with all rows before it committed; an error
-// is why the committing did, and says how far it came.
-func (l *redisLoad) run(ctx context.Context, db *store.DB, size int64) (stop, err error) {
-	loader, err := db.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	bar := l.app.newProgress(size)
-	stop = l.mark(ctx, loader, bar)
-	bar.done()
-	if l.tally, err = loader.Close(); err != nil {
-		return nil, l.unfinished(err)
-	}
-	return l.stopped(stop), nil
-}
-
 // keysRead returns which keys were read, and which were not, by name.
 func (l *redisLoad) keysRead() *redisKeys {
 	k := &redisKeys{Keys: l.done, Skipped: []skippedKey{}}

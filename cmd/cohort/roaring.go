@@ -79,7 +79,10 @@ func (a *app) importSets(ctx context.Context, f importFlags, names []string) (er
 	}
 	defer closeInto(&err, end)
 	l.db = db
-	stop, err := l.run(ctx)
+	if l.brand, err = l.findBrand(); err != nil {
+		return err
+	}
+	stop, err := l.run(ctx, a, db, int64(l.size()), l.mark)
 	if err != nil {
 		return err
 	}

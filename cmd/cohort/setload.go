@@ -35,41 +35,27 @@ type namedSet struct {
 	set  *roaring.Bitmap
 }
 
-// run marks all sets; a row is an id, or a placement without one. On return the
-// tally is what was committed. A stop is why it ended early, with all before it
-// committed; an error is why the committing did.
-func (l *setLoad) run(ctx context.Context) (stop, err error) {
-	number := l.db.Config().IDs == placement.Number
-	if !number {
-		if l.brand, err = l.findBrand(); err != nil {
-			return nil, err
-		}
+// mark marks all sets; a row is an id, or a placement without one.
+func (l *setLoad) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
+	l.bar = bar
+	one := l.numbers
+	if l.db.Config().IDs != placement.Number {
+		one = l.placements
 	}
-	loader, err := l.db.Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	total := uint64(0)
 	for _, s := range l.sets {
-		total += s.set.GetCardinality()
+		if err := one(ctx, loader, s); err != nil {
+			return fmt.Errorf("%s: %w", s.file, err)
+		}
 	}
-	l.bar = l.app.newProgress(int64(total))
+	return nil
+}
+
+// size returns the number of positions of all sets.
+func (l *setLoad) size() (n uint64) {
 	for _, s := range l.sets {
-		if number {
-			stop = l.numbers(ctx, loader, s)
-		} else {
-			stop = l.placements(ctx, loader, s)
-		}
-		if stop != nil {
-			stop = fmt.Errorf("%s: %w", s.file, stop)
-			break
-		}
+		n += s.set.GetCardinality()
 	}
-	l.bar.done()
-	if l.tally, err = loader.Close(); err != nil {
-		return nil, l.unfinished(err)
-	}
-	return l.stopped(stop), nil
+	return n
 }
 
 // checkEvery is after how many ids it is checked whether the context has ended, and
