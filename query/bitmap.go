@@ -3,6 +3,8 @@ package query
 import (
 	"context"
 
+	"cohort/placement"
+
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
@@ -13,13 +15,22 @@ import (
 // The errors are those of Size. Memory is the whole set: about 2.5 bytes an id of
 // a million, 9 of ten thousand.
 func Bitmap(ctx context.Context, src Source, x Expr, opts ...Option) (*roaring.Bitmap, error) {
+	all, _, err := bitmap(ctx, src, x, opts)
+	return all, err
+}
+
+// bitmap returns a set and the brand of its ids, which is zero where no set of the
+// expression is of any.
+func bitmap(ctx context.Context, src Source, x Expr, opts []Option) (*roaring.Bitmap, placement.Brand, error) {
 	s, err := apply(opts)
 	if err != nil {
-		return nil, err
+		return nil, placement.Brand{}, err
 	}
 	all := roaring.New()
+	var p planner
 	err = ask(src, s.asOf, false, func(v *view) error {
-		n, err := (&planner{view: v}).planIn(s.scope, x)
+		p.view = v
+		n, err := p.planIn(s.scope, x)
 		if err != nil {
 			return err
 		}
@@ -32,7 +43,7 @@ func Bitmap(ctx context.Context, src Source, x Expr, opts ...Option) (*roaring.B
 		})
 	})
 	if err != nil {
-		return nil, err
+		return nil, placement.Brand{}, err
 	}
-	return all, nil
+	return all, p.brand, nil
 }

@@ -388,3 +388,27 @@ func ExampleNewEnv() {
 	// 2026-01-05..2026-01-12 true <nil>
 	// <nil>
 }
+
+func ExampleSave() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	ctx := context.Background()
+
+	bots, err := query.Save(ctx, db, "bots", query.Of("bots", query.All()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(bots.Name, bots.Count)
+	x, err := query.Parse("active[2026-01] - @bots")
+	if err != nil {
+		log.Fatal(err)
+	}
+	size, err := query.Size(ctx, db, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(size.Count)
+	// Output:
+	// bots 1
+	// 4
+}

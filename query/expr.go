@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"cohort/placement"
+	"cohort/store"
 )
 
 // Expr is a set expression: a set of ids, described by the events they were
@@ -47,7 +47,8 @@ func Seen() Expr { return seenSet{} }
 // ids, it is Seen.
 func SeenOf(b placement.Brand) Expr { return seenSet{b} }
 
-// Saved is a saved set: @name in text.
+// Saved is a saved set, which [Save] makes: @name in text. A question about one that
+// was never saved gives [ErrUnknownSet].
 func Saved(name string) Expr { return savedSet{name} }
 
 // And is the set of the ids in all of the sets: x & y.
@@ -231,21 +232,5 @@ func quoteName(name string) string {
 
 // isBare reports whether a name can stand in an expression without quotes.
 func isBare(name string) bool {
-	return name != "" && bareLen(name) == len(name) && utf8.ValidString(name)
+	return name != "" && store.BareLen(name) == len(name) && utf8.ValidString(name)
 }
-
-// bareLen returns the length of the bare name that s begins with, or 0.
-func bareLen(s string) int {
-	if s == "" || s[0] == '-' || s[0] == '@' {
-		return 0
-	}
-	for i, r := range s {
-		if unicode.IsSpace(r) || strings.ContainsRune(notBare, r) {
-			return i
-		}
-	}
-	return len(s)
-}
-
-// notBare are the characters, besides whitespace, that end a bare name.
-const notBare = "\"'[]()&|^<>=!"

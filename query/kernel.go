@@ -25,6 +25,8 @@ func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, erro
 		return everyDaySet(snap, n, chunk)
 	case registered:
 		return snap.SeenChunk(n.brand, chunk)
+	case saved:
+		return snap.SetChunk(n.set.Name, chunk)
 	case operation:
 		return operationSet(snap, n, chunk)
 	}

@@ -22,11 +22,12 @@ type model struct {
 	marks map[string]map[store.Day]set            // event, day, positions
 	brand map[string]placement.Brand              // of each event
 	known map[placement.Brand]map[uint32][]string // ids at each placement, in order
+	saved map[string]savedSet
 }
 
 func newModel(kind placement.Kind, week store.WeekStart, today store.Day) *model {
 	return &model{kind, week, today, map[string]map[store.Day]set{}, map[string]placement.Brand{},
-		map[placement.Brand]map[uint32][]string{}}
+		map[placement.Brand]map[uint32][]string{}, map[string]savedSet{}}
 }
 
 // parse returns the brand and the position of an id.
@@ -47,6 +48,10 @@ func (m *model) mark(event, id string, d store.Day) {
 		m.marks[event][d] = set{}
 	}
 	m.marks[event][d][pos] = true
+	m.register(b, pos, id)
+}
+
+func (m *model) register(b placement.Brand, pos uint32, id string) {
 	if m.known[b] == nil {
 		m.known[b] = map[uint32][]string{}
 	}

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"cohort/placement"
+	"cohort/store"
 )
 
 const (
@@ -296,7 +297,7 @@ func (p *parser) checkName(start int, name string) error {
 
 // bareName reads a bare name; none is "".
 func (p *parser) bareName() string {
-	n := bareLen(p.text[p.pos:])
+	n := store.BareLen(p.text[p.pos:])
 	p.pos += n
 	return p.text[p.pos-n : p.pos]
 }

@@ -35,6 +35,11 @@ type (
 		brand   placement.Brand
 		numbers []uint32
 	}
+	// saved is a saved set.
+	saved struct {
+		set     store.SavedSet
+		numbers []uint32
+	}
 	// operation is a set operation.
 	operation struct {
 		op      operator
@@ -47,6 +52,7 @@ func (nothing) chunks() []uint32      { return nil }
 func (n union) chunks() []uint32      { return n.numbers }
 func (n every) chunks() []uint32      { return n.numbers }
 func (n registered) chunks() []uint32 { return n.numbers }
+func (n saved) chunks() []uint32      { return n.numbers }
 func (n operation) chunks() []uint32  { return n.numbers }
 
 // maxSets is how many sets and operations one question may have.
@@ -94,7 +100,7 @@ func (p *planner) plan(x Expr) (node, error) {
 	case seenSet:
 		return p.seen(x)
 	case savedSet:
-		return nil, fmt.Errorf("%w: @%s", ErrUnknownSet, x.name)
+		return p.saved(x)
 	case binary:
 		return p.operation(x)
 	}
@@ -185,6 +191,25 @@ func (p *planner) seen(x seenSet) (node, error) {
 		return nil, err
 	}
 	return registered{brand, numbers}, nil
+}
+
+// saved plans a saved set. An empty one may be of no brand.
+func (p *planner) saved(x savedSet) (node, error) {
+	set, ok, err := p.view.snap.Set(x.name)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w: @%s", ErrUnknownSet, x.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if set.Count == 0 && set.Brand.IsZero() {
+		return nothing{}, nil
+	}
+	if err := p.bind(set.Brand, x.String()); err != nil {
+		return nil, err
+	}
+	numbers, err := p.view.snap.SetChunkNumbers(x.name)
+	return saved{set, numbers}, err
 }
 
 func (p *planner) operation(b binary) (node, error) {

@@ -167,7 +167,9 @@ func (w *world) grow(t *testing.T) {
 func (w *world) change(t *testing.T) {
 	for range w.rng.IntN(6) {
 		m := w.mark()
-		switch w.rng.IntN(6) {
+		switch w.rng.IntN(8) {
+		case 6, 7:
+			w.save(t)
 		case 0:
 			if err := w.db.Fold(t.Context()); err != nil {
 				t.Fatal(err)
@@ -285,7 +287,11 @@ func (w *world) expr(b placement.Brand, n int) testExpr {
 		return testExpr{query.AndNot(x.Expr, y.Expr), func(a asking) set { return subtract(x.set(a), y.set(a)) }}
 	}
 	event, p := w.event(b), w.period()
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(7) {
+	case 6:
+		if x, ok := w.savedExpr(b); ok {
+			return x
+		}
 	case 0:
 		p = w.shortPeriod(p)
 		return testExpr{query.Every(event, p.Period), func(a asking) set { return a.every(event, p) }}

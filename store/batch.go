@@ -92,29 +92,13 @@ func (b *batch) register() error {
 }
 
 func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
-	bits := b.w.set.registryBits()
-	parts, ends := partition(b.rowsOf(days), 1<<(32-bits), func(e idEntry) uint32 { return e.mixed.Placement() >> bits })
-	var changes []*idsChange
-	start := 0
-	for number, end := range ends {
-		if end > start {
-			c, err := b.w.newIDsChange(brand, uint32(number), parts[start:end])
-			if err != nil {
-				return err
-			}
-			changes = append(changes, c)
-		}
-		start = end
-	}
-	if err := inParallel(len(changes), func(i int) error { return b.w.mergeRegistry(changes[i]) }); err != nil {
+	changes, err := b.w.registerAll(brand, b.rowsOf(days))
+	if err != nil {
 		return err
 	}
 	b.crowded[brand] = make(map[uint32]*crowd)
 	for _, c := range changes {
 		maps.Copy(b.crowded[brand], c.crowds)
-		if err := b.w.putIDs(c); err != nil {
-			return err
-		}
 	}
 	return nil
 }

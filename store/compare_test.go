@@ -29,6 +29,7 @@ func (m *model) compare(t tb, s *store.Snapshot, ids []string) {
 		m.compareEvent(t, s, e, names[i], ids)
 	}
 	m.compareBrands(t, s)
+	m.compareSets(t, s)
 	for _, id := range ids {
 		brand, mixed, err := m.kind.Parse(id)
 		if err != nil {
@@ -171,7 +172,7 @@ func seenOf(t tb, s *store.Snapshot, b placement.Brand) *roaring.Bitmap {
 // sentinels are the errors that a caller can tell apart.
 var sentinels = []error{
 	store.ErrInvalidEvent, placement.ErrInvalidID, store.ErrInvalidDay, store.ErrFutureDay, store.ErrOtherBrand,
-	store.ErrNoEvent, store.ErrReadOnly, store.ErrClosed, store.ErrCorrupt, context.Canceled,
+	store.ErrNoEvent, store.ErrInvalidSet, store.ErrNoSet, store.ErrReadOnly, store.ErrClosed, store.ErrCorrupt, context.Canceled,
 }
 
 // sameError reports whether both errors say the same of the same.
@@ -201,6 +202,9 @@ func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 	ctx := context.Background()
 	for b, ids := range m.known {
 		// Known without a mark: marked on an event that is deleted again.
+		if len(ids) == 0 {
+			continue
+		}
 		scratch := "scratch " + b.String()
 		addAny(t, db, rng, marksOf(scratch, 0, ids.ids()))
 		if err := db.DeleteEvent(ctx, scratch); err != nil {
@@ -223,6 +227,7 @@ func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 			}
 		}
 	}
+	m.rebuildSets(t, db)
 	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 	for len(rows) > 0 {
 		n := 1 + rng.IntN(len(rows))

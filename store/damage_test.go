@@ -45,6 +45,7 @@ func damaged(t testing.TB, path string, closed bool) {
 	if _, err := loadRows(db, rows, len(rows)); err != nil {
 		t.Fatal(err)
 	}
+	saveSomeSets(t, db)
 	rows = slices.Collect(someMarks("recent", 50, 90_000))
 	for range 2 {
 		if err := db.Fold(ctx); err != nil {
@@ -76,6 +77,23 @@ func damaged(t testing.TB, path string, closed bool) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// saveSomeSets saves sets of one chunk, of many, and an empty one.
+func saveSomeSets(t testing.TB, db *store.DB) {
+	t.Helper()
+	for _, set := range []struct {
+		name    string
+		n, from uint64
+	}{{"bots", 3, 0}, {"control", 250, 1000}, {"nobody", 0, 0}, {"staff", 2, 1 << 50}} {
+		var ids []string
+		for i := range set.n {
+			ids = append(ids, branded("USR", set.from+i))
+		}
+		if _, err := db.SaveIDs(ctx, set.name, noErrors(ids)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

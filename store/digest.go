@@ -4,13 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash"
 
 	"cohort/placement"
 )
 
 // Digest returns a SHA-256, in hexadecimal, over what the store knows: the kind
-// of ids, every event with its brand, days and placements, and every known id.
+// of ids, every event with its brand, days and placements, every saved set with its
+// brand and placements, and every known id.
 // Stores that hold the same facts have the same digest, whatever the order and
 // the way in which they came, folded or not. Cost: it reads everything.
 func (s *Snapshot) Digest() (digest string, err error) {
@@ -18,6 +20,9 @@ func (s *Snapshot) Digest() (digest string, err error) {
 		d := digester{h: sha256.New()}
 		d.text("cohort " + s.set.ids.String() + " " + s.set.zone + " " + s.set.weekStart.String())
 		if err := s.digestEvents(&d); err != nil {
+			return err
+		}
+		if err := s.digestSets(&d); err != nil {
 			return err
 		}
 		if err := s.digestIDs(&d); err != nil {
@@ -85,6 +90,33 @@ func (s *Snapshot) digestDay(d *digester, k dayKey) error {
 			return err
 		}
 		d.numbers(b.ToArray())
+	}
+	return nil
+}
+
+// digestSets adds nothing where no set is saved.
+func (s *Snapshot) digestSets(d *digester) error {
+	sets, err := s.savedSets()
+	if err != nil || len(sets) == 0 {
+		return err
+	}
+	d.text("saved sets")
+	d.number(uint64(len(sets)))
+	for _, set := range sets {
+		d.text(set.Name)
+		d.text(set.Brand.String())
+		d.number(set.Count)
+		numbers, err := s.setNumbers(set)
+		if err != nil {
+			return fmt.Errorf("set %s: %w", set.Name, err)
+		}
+		for _, n := range numbers {
+			b, err := s.setChunk(set, n)
+			if err != nil {
+				return fmt.Errorf("set %s: %w", set.Name, err)
+			}
+			d.numbers(b.ToArray())
+		}
 	}
 	return nil
 }

@@ -36,6 +36,10 @@ var (
 	ErrOtherBrand = errors.New("id of another brand")
 	// ErrNoEvent: the event to delete was never written.
 	ErrNoEvent = errors.New("no such event")
+	// ErrInvalidSet: not a name that a saved set can have.
+	ErrInvalidSet = errors.New("invalid name of a set")
+	// ErrNoSet: the saved set to delete was never saved.
+	ErrNoSet = errors.New("no such saved set")
 )
 
 // BrandError says that an id of one brand was given for an event that belongs

@@ -21,6 +21,10 @@ import (
 //	brands    brand                           -> ids, placements
 //	journal   sequence number                 -> operations of one commit
 //	folded    event number | day              -> last sequence number folded
+//	sets      name of a saved set             -> brand, cardinality, bytes
+//	setchunks name of a saved set             -> bucket: chunk number -> chunk
+//
+// The last two are there from the first saved set on.
 //
 // Keys are big-endian, so that they sort by number; everything in values is
 // little-endian. Every value is sealed: four bytes of CRC32C over a tag, the
@@ -50,10 +54,18 @@ var (
 	bucketJournal  = []byte("journal")
 	bucketFolded   = []byte("folded")
 
+	bucketSets      = []byte("sets")
+	bucketSetChunks = []byte("setchunks")
+
+	// allBuckets are in every file.
 	allBuckets = [][]byte{
 		bucketMeta, bucketEvents, bucketDays, bucketTotals,
 		bucketRegistry, bucketBrands, bucketJournal, bucketFolded,
 	}
+
+	// laterBuckets are made when there is something to put into them; one that is
+	// not there is empty. A file has no others: a name that is neither was damaged.
+	laterBuckets = [][]byte{bucketSets, bucketSetChunks}
 
 	keyFormat = []byte("format")
 	keyStore  = []byte("store")
@@ -72,6 +84,8 @@ const (
 	tagBrand
 	tagJournal
 	tagFolded
+	tagSet
+	tagSetChunk
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -151,6 +165,12 @@ func chunkSealKey(k dayKey, number uint32) []byte {
 // idsSealKey is the same for a registry chunk: the brand and the chunk number.
 func idsSealKey(b placement.Brand, number uint32) []byte {
 	return binary.BigEndian.AppendUint16(append(make([]byte, 0, 5), b[:]...), uint16(number))
+}
+
+// setChunkSealKey is the same for a chunk of a saved set: the name and the chunk
+// number.
+func setChunkSealKey(name string, number uint32) []byte {
+	return binary.BigEndian.AppendUint16(append(make([]byte, 0, len(name)+2), name...), uint16(number))
 }
 
 func journalKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
@@ -254,6 +274,26 @@ func unsealPair(t tag, key, v []byte) (pair, bool) {
 		return pair{}, false
 	}
 	return pair{binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])}, true
+}
+
+// setRecord: brand 3 bytes | cardinality u64 | bytes of chunks u64.
+type setRecord struct {
+	brand              placement.Brand // zeros also of an empty set that is of no brand
+	cardinality, bytes uint64
+}
+
+func (r setRecord) seal(name []byte) []byte {
+	v := append(make([]byte, sealSize, sealSize+19), r.brand[:]...)
+	v = binary.LittleEndian.AppendUint64(v, r.cardinality)
+	return seal(tagSet, name, binary.LittleEndian.AppendUint64(v, r.bytes))
+}
+
+func unsealSet(name, v []byte) (setRecord, error) {
+	p, ok := unseal(tagSet, name, v)
+	if !ok || len(p) != 19 {
+		return setRecord{}, corruptf("set %q: checksum does not hold", name)
+	}
+	return setRecord{placement.Brand(p[:3]), binary.LittleEndian.Uint64(p[3:]), binary.LittleEndian.Uint64(p[11:])}, nil
 }
 
 // A folded value is the sequence number u64 of the last journal record whose

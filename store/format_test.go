@@ -48,6 +48,8 @@ func TestFormatBytes(t *testing.T) {
 		{"total", pair.seal(tagTotal, k.bytes()), "820d87f7 08070605040302011817161514131211"},
 		{"counts of a brand", pair.seal(tagBrand, brandBucketKey(usr)), "a720cb23 08070605040302011817161514131211"},
 		{"fold mark", sealFolded(k.bytes(), 0x0102030405060708), "a7862db9 0807060504030201"},
+		{"set", setRecord{usr, 0x0102030405060708, 0x1112131415161718}.seal([]byte("bots")), "e5da04f6 55535208070605040302011817161514131211"},
+		{"chunk of a set", mustSealSet(t, "bots", 2, roaring.BitmapOf(2<<24, 2<<24+300)), "b87fc2f2 010200000000ac02"},
 		{"list", mustSeal(t, k, 2, hashedChunkBits, roaring.BitmapOf(2<<24, 2<<24+1, 2<<24+300, 3<<24-1)), "cd2055f6 01040000000001ab02d3fdff07"},
 		{"list of numbers", mustSeal(t, k, 8191, numberChunkBits, roaring.BitmapOf(1<<32-1)), "99bb6343 0101000000ffff1f"},
 		{"roaring", mustSeal(t, k, 2, hashedChunkBits, runs), "e012f317 02de0300003b300000010002dd0301000a00dd03"},
@@ -66,6 +68,15 @@ func TestFormatBytes(t *testing.T) {
 func mustSeal(t *testing.T, k dayKey, number uint32, bits uint, b *roaring.Bitmap) []byte {
 	t.Helper()
 	v, err := sealChunk(k, number, bits, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func mustSealSet(t *testing.T, name string, number uint32, b *roaring.Bitmap) []byte {
+	t.Helper()
+	v, err := sealChunkAs(tagSetChunk, setChunkSealKey(name, number), number, hashedChunkBits, b)
 	if err != nil {
 		t.Fatal(err)
 	}

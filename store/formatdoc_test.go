@@ -38,6 +38,7 @@ func TestFormatExample(t *testing.T) {
 		"registry": sealIDs(id.Brand, m.Placement()>>registryChunkBits, []idEntry{entry}, false),
 		"journal":  rec.seal(1, false),
 		"daykey":   key,
+		"set":      setRecord{id.Brand, 1, uint64(len(chunk))}.seal([]byte("bots")),
 	}
 	doc, err := os.ReadFile("../docs/format.md")
 	if err != nil {

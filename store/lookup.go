@@ -19,8 +19,12 @@ import (
 // lookup returns the sealed value of a key, or nil where there is none. An entry
 // whose key was damaged without leaving the order stands next to where it would
 // be looked for: holds says whether an entry's seal fits its key, and is asked
-// of both neighbours. Cost of an absent key: two checksums.
+// of both neighbours. A bucket that is not there, nil, is empty. Cost of an absent
+// key: two checksums.
 func lookup(b *bolt.Bucket, key []byte, holds func(key, value []byte) bool) ([]byte, error) {
+	if b == nil {
+		return nil, nil
+	}
 	c := b.Cursor()
 	k, v := c.Seek(key)
 	if k != nil && bytes.Equal(k, key) {
@@ -67,6 +71,11 @@ func eventHolds(key, value []byte) bool {
 func foldedHolds(key, value []byte) bool {
 	_, err := unsealFolded(key, value)
 	return err == nil && len(key) == 8
+}
+
+func setHolds(key, value []byte) bool {
+	_, err := unsealSet(key, value)
+	return err == nil
 }
 
 // openChunkBucket is chunkBucket without what the reader keeps.

@@ -112,23 +112,28 @@ func (s *Snapshot) SeenChunkNumbers(b placement.Brand) (numbers []uint32, err er
 // SeenChunk returns the placements of all known ids of the brand, as far as
 // they lie in one chunk, in a bitmap that is the caller's.
 func (s *Snapshot) SeenChunk(b placement.Brand, number uint32) (seen *roaring.Bitmap, err error) {
-	seen = roaring.New()
-	err = s.do("seen", func() error {
-		shift := s.set.chunkBits() - s.set.registryBits()
-		for n := number << shift; n < (number+1)<<shift; n++ {
-			ids, err := s.idsIn(b, n)
-			if err != nil {
-				return err
-			}
-			positions := make([]uint32, len(ids))
-			for i, e := range ids {
-				positions[i] = e.mixed.Placement()
-			}
-			seen.AddMany(positions)
-		}
-		return nil
+	err = s.do("seen", func() (err error) {
+		seen, err = s.seenChunk(b, number)
+		return err
 	})
 	return seen, err
+}
+
+func (r *reader) seenChunk(b placement.Brand, number uint32) (*roaring.Bitmap, error) {
+	seen := roaring.New()
+	shift := r.set.chunkBits() - r.set.registryBits()
+	for n := number << shift; n < (number+1)<<shift; n++ {
+		ids, err := r.idsIn(b, n)
+		if err != nil {
+			return nil, err
+		}
+		positions := make([]uint32, len(ids))
+		for i, e := range ids {
+			positions[i] = e.mixed.Placement()
+		}
+		seen.AddMany(positions)
+	}
+	return seen, nil
 }
 
 // errNoStrings says why members cannot be listed.

@@ -75,6 +75,7 @@ func runModel(t *rapid.T, m *model, ids []string, dir string) {
 		"mark many":   k.markMany,
 		"load":        k.load,
 		"delete":      k.delete,
+		"save set":    k.saveSet,
 		"fold":        k.fold,
 		"reopen":      k.reopen,
 		"crash":       k.crash,
@@ -272,6 +273,7 @@ func (k *machine) snapshotStays(t *rapid.T) {
 	}
 	k.markMany(t)
 	k.unmark(t)
+	k.saveSet(t)
 	k.fold(t)
 	k.delete(t)
 	if after, err := s.Digest(); err != nil || after != before {

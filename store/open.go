@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 	_ "time/tzdata" // zones mean the same on machines without zone files
 
@@ -319,10 +321,8 @@ func (db *DB) load(path string) error {
 			Path: path, IDs: db.set.ids, TimeZone: zone, WeekStart: db.set.weekStart,
 			DropStrings: db.set.dropStrings, FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
 		}
-		for _, name := range allBuckets {
-			if tx.Bucket(name) == nil {
-				return corruptf("bucket %q is missing", name)
-			}
+		if err := checkBuckets(tx); err != nil {
+			return err
 		}
 		d := emptyView().draft(tx.ID())
 		d.chunks = d.txid
@@ -335,6 +335,22 @@ func (db *DB) load(path string) error {
 			db.log.Info("journal replayed", "path", path, "operations", d.ops)
 		}
 		db.view.Store(d.finish())
+		return nil
+	})
+}
+
+// checkBuckets sees that the buckets of the file are all there and the format's.
+func checkBuckets(tx *bolt.Tx) error {
+	for _, name := range allBuckets {
+		if tx.Bucket(name) == nil {
+			return corruptf("bucket %q is missing", name)
+		}
+	}
+	return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
+		is := func(known []byte) bool { return bytes.Equal(name, known) }
+		if !slices.ContainsFunc(allBuckets, is) && !slices.ContainsFunc(laterBuckets, is) {
+			return corruptf("bucket %q is none of the format's", name)
+		}
 		return nil
 	})
 }

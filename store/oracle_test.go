@@ -70,6 +70,13 @@ type model struct {
 	drop   bool
 	events map[string]*modelEvent
 	known  map[placement.Brand]registry
+	sets   map[string]modelSet
+}
+
+// modelSet is a saved set.
+type modelSet struct {
+	brand placement.Brand
+	bits  map[uint32]bool
 }
 
 // registry is the known ids of a brand, by placement.
@@ -89,7 +96,7 @@ type modelEvent struct {
 }
 
 func newModel(kind placement.Kind, drop bool) *model {
-	return &model{kind, drop, make(map[string]*modelEvent), make(map[placement.Brand]registry)}
+	return &model{kind, drop, make(map[string]*modelEvent), make(map[placement.Brand]registry), make(map[string]modelSet)}
 }
 
 // check refuses what no store may take, in the order in which a store looks.
@@ -119,6 +126,16 @@ func (m *model) others(brand placement.Brand, mixed placement.Mixed) bool {
 	return len(at) > 1 || len(at) == 1 && !self
 }
 
+func (m *model) register(brand placement.Brand, mixed placement.Mixed, id string) {
+	if m.known[brand] == nil {
+		m.known[brand] = make(registry)
+	}
+	if m.known[brand][mixed.Placement()] == nil {
+		m.known[brand][mixed.Placement()] = make(map[placement.Mixed]string)
+	}
+	m.known[brand][mixed.Placement()][mixed] = id
+}
+
 func (m *model) mark(k store.Mark) (store.Result, error) {
 	brand, mixed, err := m.check(k, today+1)
 	if err != nil {
@@ -130,13 +147,7 @@ func (m *model) mark(k store.Mark) (store.Result, error) {
 		m.events[k.Event] = e
 	}
 	others := m.others(brand, mixed)
-	if m.known[brand] == nil {
-		m.known[brand] = make(registry)
-	}
-	if m.known[brand][mixed.Placement()] == nil {
-		m.known[brand][mixed.Placement()] = make(map[placement.Mixed]string)
-	}
-	m.known[brand][mixed.Placement()][mixed] = k.ID
+	m.register(brand, mixed, k.ID)
 	if e.days[k.Day] == nil {
 		e.days[k.Day] = make(map[uint32]bool)
 	}

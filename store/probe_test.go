@@ -63,11 +63,29 @@ func ask(db *store.DB, each bool) (answers []answer) {
 		}
 		add("seen "+b, seen, err)
 	}
+	sets, err := s.Sets()
+	add("sets", sets, err)
+	for _, name := range []string{"bots", "control", "nobody", "staff"} {
+		askSet(s, name, add)
+	}
 	for _, id := range probes {
 		known, sharing, err := s.Known(id)
 		add("known "+id, fmt.Sprint(known, sharing), err)
 	}
 	return answers
+}
+
+func askSet(s *store.Snapshot, name string, add func(string, any, error)) {
+	set, ok, err := s.Set(name)
+	add("set "+name, fmt.Sprint(set, ok), err)
+	numbers, err := s.SetChunkNumbers(name)
+	add("chunks of set "+name, numbers, err)
+	for _, n := range numbers {
+		b, err := s.SetChunk(name, n)
+		add(fmt.Sprintf("chunk %d of set %s", n, name), b, err)
+	}
+	b, err := s.SetChunk(name, 77)
+	add("chunk 77 of set "+name, b, err)
 }
 
 // probes are ids in the damaged store, and some that are not.
@@ -154,6 +172,9 @@ func write(db *store.DB) (ok bool, questions []string) {
 	expect("load", tally, store.Tally{New: 5, Already: 5}, err)
 	expect("fold", nil, nil, db.Fold(ctx))
 	expect("delete", nil, nil, db.DeleteDay(ctx, "other brand", today))
+	set, err := db.SaveIDs(ctx, "bots", noErrors([]string{branded("USR", 5), branded("USR", 1<<40)}))
+	expect("save", set.Count, uint64(2), err)
+	expect("delete set", nil, nil, db.DeleteSet(ctx, "staff"))
 	return ok, questions
 }
 

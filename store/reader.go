@@ -27,6 +27,10 @@ func (r *reader) brands() *bolt.Bucket   { return r.tx.Bucket(bucketBrands) }
 func (r *reader) journal() *bolt.Bucket  { return r.tx.Bucket(bucketJournal) }
 func (r *reader) folded() *bolt.Bucket   { return r.tx.Bucket(bucketFolded) }
 
+// Buckets that may not be there yet: nil then.
+func (r *reader) sets() *bolt.Bucket      { return r.tx.Bucket(bucketSets) }
+func (r *reader) setChunks() *bolt.Bucket { return r.tx.Bucket(bucketSetChunks) }
+
 // guard runs fn and turns what a damaged file makes bbolt and the memory map
 // do, panics and faults, into ErrCorrupt. Whatever touches the file runs in it.
 func guard(what string, fn func() error) (err error) {

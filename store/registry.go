@@ -289,6 +289,34 @@ func (r *reader) mergeNumbers(c *idsChange) error {
 	return err
 }
 
+// registerAll makes ids of a brand known, past the journal, with what the journal
+// has for their registry chunks.
+func (w *writer) registerAll(b placement.Brand, ids []idEntry) ([]*idsChange, error) {
+	bits := w.set.registryBits()
+	parts, ends := partition(ids, 1<<(32-bits), func(e idEntry) uint32 { return e.mixed.Placement() >> bits })
+	var changes []*idsChange
+	start := 0
+	for number, end := range ends {
+		if end > start {
+			c, err := w.newIDsChange(b, uint32(number), parts[start:end])
+			if err != nil {
+				return nil, err
+			}
+			changes = append(changes, c)
+		}
+		start = end
+	}
+	if err := inParallel(len(changes), func(i int) error { return w.mergeRegistry(changes[i]) }); err != nil {
+		return nil, err
+	}
+	for _, c := range changes {
+		if err := w.putIDs(c); err != nil {
+			return nil, err
+		}
+	}
+	return changes, nil
+}
+
 // putIDs writes a merged registry chunk and counts its new ids.
 func (w *writer) putIDs(c *idsChange) error {
 	if c.value == nil {

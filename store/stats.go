@@ -18,6 +18,7 @@ type Stats struct {
 	RegistryBytes uint64 // pages of all brands' registries
 	HeapBytes     uint64 // estimated memory of what is not folded
 	Events        []Event
+	Sets          []SavedSet
 }
 
 // Stats measures the store. Cost: the registry's and the journal's pages and
@@ -28,6 +29,9 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 		return st, err
 	}
 	err = s.do("stats", func() error {
+		if st.Sets, err = s.savedSets(); err != nil {
+			return err
+		}
 		info, err := os.Stat(s.db.cfg.Path)
 		if err != nil {
 			return err

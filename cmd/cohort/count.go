@@ -14,7 +14,8 @@ const expressionHelp = `An expression combines sets name[period], where a period
 quarter or year, a range A..B, 7d, 7d@DAY, DAY+7d, today, yesterday or all:
   a[2026-01] & b[2026-01]     in both        a[2026-01] - b[all]         in a, not in b
   a[2026-W05] | b[2026-W05]   in either      every(a[2026-W05])          on each day
-  a[7d] ^ b[7d]               in one only    seen                        every known id`
+  a[7d] ^ b[7d]               in one only    seen                        every known id
+  @bots                       a saved set    (a[7d] | b[7d]) - @bots     grouped`
 
 func (a *app) countCommand() *cobra.Command {
 	var scope scopeFlags

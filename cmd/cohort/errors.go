@@ -88,6 +88,8 @@ func message(err error) string {
 		{store.ErrExist, "name another with --db"},
 		{store.ErrInUse, "wait for it with --wait 30s"},
 		{store.ErrNewerFormat, "use a newer cohort"},
+		{store.ErrNoSet, `list them with "cohort sets"`},
+		{query.ErrUnknownSet, `list them with "cohort sets"`},
 		{context.Canceled, ""},
 	} {
 		switch {

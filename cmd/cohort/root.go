@@ -104,13 +104,13 @@ func (a *app) root() *cobra.Command {
 		title string
 		add   []func() *cobra.Command
 	}{
-		{"Facts:", []func() *cobra.Command{a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand}},
+		{"Facts:", []func() *cobra.Command{a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.saveCommand, a.unsaveCommand}},
 		{"Questions:", []func() *cobra.Command{
 			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.funnelCommand,
 			a.exportCommand,
 		}},
 		{"The store:", []func() *cobra.Command{
-			a.eventsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand,
+			a.eventsCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand,
 		}},
 		{"More:", []func() *cobra.Command{a.demoCommand, a.generateCommand, a.versionCommand, a.completionCommand}},
 	} {

@@ -40,6 +40,7 @@ type statsResult struct {
 	RegistryBytes uint64      `json:"registry_bytes"`
 	HeapBytes     uint64      `json:"heap_bytes"`
 	Events        []eventSize `json:"events"`
+	Sets          []setResult `json:"sets"`
 	Biggest       []daySize   `json:"biggest"`
 }
 
@@ -71,13 +72,16 @@ func (a *app) stats(snap *store.Snapshot, big int) error {
 	r := statsResult{
 		FileBytes: st.FileBytes, PageSize: st.PageSize, Pages: st.Pages,
 		JournalOps: st.JournalOps, JournalBytes: st.JournalBytes, RegistryBytes: st.RegistryBytes, HeapBytes: st.HeapBytes,
-		Events: make([]eventSize, len(st.Events)), Biggest: make([]daySize, len(biggest)),
+		Events: make([]eventSize, len(st.Events)), Sets: make([]setResult, len(st.Sets)), Biggest: make([]daySize, len(biggest)),
 	}
 	if st.FreePages >= 0 {
 		r.FreePages = &st.FreePages
 	}
 	for i, e := range st.Events {
 		r.Events[i] = eventSize{e.Name, e.Days, e.Marks, e.Bytes, each(e.Bytes, e.Marks)}
+	}
+	for i, s := range st.Sets {
+		r.Sets[i] = toSetResult(s)
 	}
 	for i, d := range biggest {
 		r.Biggest[i] = daySize{d.Event, d.Day.String(), d.Count, d.Bytes, each(d.Bytes, d.Count)}
@@ -116,11 +120,29 @@ func (a *app) writeStats(r statsResult) error {
 	if err := a.writeRecord(nil, file, ""); err != nil {
 		return err
 	}
-	if err := a.write(nil, events); err != nil || len(r.Biggest) == 0 {
+	if err := a.write(nil, events); err != nil {
+		return err
+	}
+	if err := a.writeSetSizes(r.Sets); err != nil || len(r.Biggest) == 0 {
 		return err
 	}
 	if err := writeNotes(a.out, []string{"", "biggest days"}); err != nil {
 		return err
 	}
 	return a.write(nil, days)
+}
+
+// writeSetSizes writes the saved sets as a table, where there are any.
+func (a *app) writeSetSizes(sets []setResult) error {
+	if len(sets) == 0 {
+		return nil
+	}
+	if err := writeNotes(a.out, []string{"", "saved sets"}); err != nil {
+		return err
+	}
+	g := &grid{head: setColumns}
+	for _, s := range sets {
+		g.add(s.row()...)
+	}
+	return a.write(nil, g)
 }
