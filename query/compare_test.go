@@ -45,6 +45,7 @@ func (w *world) askAll(t *testing.T) {
 	}
 	for range 3 {
 		w.askFunnel(t, src)
+		w.askOrdered(t, src)
 		w.askActive(t, src)
 		w.askRetention(t, src)
 		w.askBetween(t, src)

@@ -273,6 +273,25 @@ func ExampleFunnel() {
 	// } <nil>
 }
 
+func ExampleFunnel_ordered() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	steps := []query.Step{query.EventStep("registered"), query.EventStep("active"), query.EventStep("active")}
+	f, err := query.Funnel(context.Background(), db, steps, query.FunnelOptions{Order: query.BothOrders, Within: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for k, s := range f.Loose {
+		fmt.Printf("%-10s %d on the day or later, %d later\n", s.Event, s.Reached, f.Strict[k].Reached)
+	}
+	fmt.Println(f.Open, "can go on")
+	// Output:
+	// registered 5 on the day or later, 5 later
+	// active     4 on the day or later, 3 later
+	// active     3 on the day or later, 0 later
+	// 0 can go on
+}
+
 func ExampleActive() {
 	db, cleanup := exampleStore()
 	defer cleanup()

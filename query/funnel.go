@@ -3,78 +3,25 @@ package query
 import (
 	"context"
 	"encoding/json"
-	"strings"
 
 	"cohort/store"
 )
 
-// Step is one step of a funnel: an event, which is read over the period of the
-// funnel, or a set expression, which names its own periods.
-type Step struct {
-	text string // as the report shows it
-	form stepForm
-	set  Expr // of stepSet
-}
-
-type stepForm uint8
-
-const (
-	stepText  stepForm = iota // an event, or the text of an expression
-	stepEvent                 // an event
-	stepSet                   // an expression
-)
-
-// EventStep is a step that is an event.
-func EventStep(event string) Step { return Step{event, stepEvent, nil} }
-
-// SetStep is a step that is a set expression.
-func SetStep(x Expr) Step {
-	if x == nil {
-		return Step{form: stepSet}
-	}
-	return Step{x.String(), stepSet, x}
-}
-
-// TextStep is a step as a person writes it: the event of that name if one is
-// stored; else, with a [ or @ in it, a set expression; else an event that was
-// never written.
-func TextStep(text string) Step { return Step{text, stepText, nil} }
-
-// String returns the step as it was given, an expression in its canonical text.
-func (s Step) String() string { return s.text }
-
-// Events lists the events of the step, as the snapshot's events decide what it
-// is. The error is that of [Parse], or the store's.
-func (s Step) Events(snap *store.Snapshot) ([]string, error) {
-	x, err := s.expr(&view{snap: snap}, All())
-	if err != nil {
-		return nil, err
-	}
-	return Events(x), nil
-}
-
-// expr returns the expression of a step of a funnel over a period.
-func (s Step) expr(v *view, over Period) (Expr, error) {
-	switch s.form {
-	case stepSet:
-		return s.set, nil
-	case stepText:
-		_, ok, err := v.event(s.text)
-		if err != nil {
-			return nil, err
-		}
-		if !ok && strings.ContainsAny(s.text, "[@") {
-			return Parse(s.text)
-		}
-	}
-	return Of(s.text, over), nil
-}
-
 // FunnelOptions say how a funnel is read. The zero value is ready for use.
 type FunnelOptions struct {
-	// Over is the period in which the events of the steps lie. Default: all of
-	// each event's stored days.
+	// Over is the period in which the events of the steps lie; Within a window
+	// it is that of the first step. Default: all of each event's stored days.
 	Over Period
+	// Order says how the days of the steps follow each other. Default AnyOrder.
+	// In the others every step is an event.
+	Order Order
+	// Within is a window: an attempt enters with the first step on a day of
+	// Over, and its further steps lie no more than so many days later, past Over
+	// too. Default 0: no window, and all steps lie in Over.
+	Within int
+	// FirstEntry counts, within a window, what an id reached from the first day
+	// of Over on which it entered. Default: what its best attempt reached.
+	FirstEntry bool
 	// AsOf is the today of the report: no later mark is read. Default: the
 	// store's current day.
 	AsOf *store.Day
@@ -82,17 +29,36 @@ type FunnelOptions struct {
 	Scope Scope
 }
 
+// check returns an error if the options do not go together.
+func (o FunnelOptions) check() error {
+	switch {
+	case o.Order > BothOrders:
+		return usagef("%v is not an order", o.Order)
+	case o.Within < 0 || o.Within > maxRun:
+		return usagef("within %d: a window has 1 to %d days", o.Within, maxRun)
+	case o.Order == AnyOrder && o.Within > 0:
+		return usagef("a window does not go with any order: choose loose, strict or both")
+	case o.Order == AnyOrder && o.FirstEntry:
+		return usagef("the first entry does not go with any order: choose loose, strict or both")
+	}
+	return nil
+}
+
 // FunnelReport is what became of the ids of a funnel's first step.
 type FunnelReport struct {
 	AsOf store.Day `json:"as_of"`
-	// Open counts ids whose window to go on has not ended; without a window
-	// it is 0.
+	// Open counts the ids with an entry whose window has not ended, whatever
+	// they reached; without a window it is 0.
 	Open uint64 `json:"open"`
 	// ExpectedFalseOverlap bounds how many ids a step over-counts for sharing
 	// a placement by accident: the largest a·b/2³² of two sets that the report
-	// intersects. It is 0 where ids do not collide.
-	ExpectedFalseOverlap float64      `json:"expected_false_overlap"`
-	Steps                []FunnelStep `json:"steps"`
+	// intersects, which are the ids that reached a step and those of the event
+	// of the next. It is 0 where ids do not collide.
+	ExpectedFalseOverlap float64 `json:"expected_false_overlap"`
+	// Steps are the steps; of BothOrders there are Loose and Strict instead.
+	Steps  []FunnelStep `json:"steps,omitempty"`
+	Loose  []FunnelStep `json:"loose,omitempty"`
+	Strict []FunnelStep `json:"strict,omitempty"`
 	// Breakdown is the report of each part that the scope asks for.
 	Breakdown []Part[FunnelReport] `json:"breakdown,omitempty"`
 }
@@ -100,7 +66,7 @@ type FunnelReport struct {
 // FunnelStep is one step of a report.
 type FunnelStep struct {
 	Event      string  `json:"event"`       // the step, as it was given
-	Reached    uint64  `json:"reached"`     // ids in this step and all before
+	Reached    uint64  `json:"reached"`     // ids that reached this step, and so all before
 	OfPrevious Rate    `json:"of_previous"` // of those that reached the previous step
 	OfFirst    Rate    `json:"of_first"`    // of those that reached the first
 	Dropped    *uint64 `json:"dropped"`     // those that reached the previous only; nil in the first step
@@ -126,43 +92,73 @@ func AndCount(ctx context.Context, src Source, over Period, events ...string) (*
 	return Funnel(ctx, src, steps, FunnelOptions{Over: over})
 }
 
-// Funnel returns how many ids are in all of the first k steps, for each k from 1:
-// the intersections of the first k sets, whatever the order of days. The first
-// step has OfFirst 1 and no OfPrevious and Dropped.
+// Funnel returns how many ids reach each step. In [AnyOrder] an id reaches step k
+// if it is in all of the first k steps, whatever the order of days: the
+// intersections of the first k sets. In the other orders it reaches step k if it
+// has a mark of each of the first k events, on days that follow each other so. The
+// first step has OfFirst 1 and no OfPrevious and Dropped.
 //
-// It reads each step's set once, chunk by chunk, and holds two of them at a time.
+// In any order it reads each step's set once, chunk by chunk, and holds two of them
+// at a time. In the other orders it reads each day of each event once, chunk by
+// chunk, in time that grows with the marks and not with the window; its memory is 16
+// to 32 bytes, and 4 for each step and order, for each id of one chunk that entered.
+// Where ids collide, either reads the events once more, for ExpectedFalseOverlap.
+//
 // Errors that match [ErrUsage]: no steps, a step or period that does not parse,
-// [ErrTwoBrands], [ErrManyBrands], [ErrUnknownSet]. Others are the context's or
-// the store's.
+// options that do not go together, a set expression or more than 32 steps in an
+// order other than any, [ErrTwoBrands], [ErrManyBrands], [ErrUnknownSet]. Others are
+// the context's or the store's.
 func Funnel(ctx context.Context, src Source, steps []Step, o FunnelOptions) (*FunnelReport, error) {
 	if len(steps) == 0 {
 		return nil, usagef("a funnel has at least one step")
 	}
-	var report *FunnelReport
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var report FunnelReport
 	err := ask(src, o.AsOf, true, func(v *view) error {
 		p := planner{view: v}
-		nodes := make([]node, len(steps))
-		for i, s := range steps {
-			x, err := s.expr(v, o.Over)
-			if err != nil {
-				return err
-			}
-			if nodes[i], err = p.plan(x); err != nil {
-				return err
-			}
+		plan := p.funnel
+		if o.Order != AnyOrder {
+			plan = p.orderedFunnel
 		}
-		whole, parts, err := breakdown(&p, o.Scope, func(r restriction) (FunnelReport, error) {
-			entered := append([]node{r.of(nodes[0])}, nodes[1:]...)
-			reached, sizes, err := v.prefixes(ctx, entered)
-			return v.funnelReport(steps, reached, sizes), err
-		})
-		whole.Breakdown, report = parts, &whole
+		answer, err := plan(ctx, steps, o)
+		if err != nil {
+			return err
+		}
+		var parts []Part[FunnelReport]
+		report, parts, err = breakdown(&p, o.Scope, answer)
+		report.Breakdown = parts
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return report, nil
+	return &report, nil
+}
+
+// funnel plans a funnel in any order. It returns what answers about those who
+// enter by a restriction.
+func (p *planner) funnel(ctx context.Context, steps []Step, o FunnelOptions) (func(restriction) (FunnelReport, error), error) {
+	v := p.view
+	nodes := make([]node, len(steps))
+	for i, s := range steps {
+		x, err := s.expr(v, o.Over)
+		if err != nil {
+			return nil, err
+		}
+		if nodes[i], err = p.plan(x); err != nil {
+			return nil, err
+		}
+	}
+	return func(r restriction) (FunnelReport, error) {
+		reached, sizes, err := v.prefixes(ctx, append([]node{r.of(nodes[0])}, nodes[1:]...))
+		return FunnelReport{
+			AsOf:                 v.env.AsOf,
+			ExpectedFalseOverlap: v.stepOverlap(reached, sizes),
+			Steps:                funnelSteps(steps, reached),
+		}, err
+	}, nil
 }
 
 // prefixes returns the sizes of the intersections of the first k sets, and those
@@ -198,22 +194,29 @@ func (v *view) prefixes(ctx context.Context, nodes []node) (reached, sizes []uin
 		}
 		return nil
 	})
-	sizes[0] = reached[0]
 	return reached, sizes, err
 }
 
-// funnelReport works out the rates of a funnel.
-func (v *view) funnelReport(steps []Step, reached, sizes []uint64) FunnelReport {
-	r := FunnelReport{AsOf: v.env.AsOf, Steps: make([]FunnelStep, len(steps))}
+// stepOverlap bounds the false overlap of a funnel: of those that reached a step and
+// the set of the next.
+func (v *view) stepOverlap(reached, sizes []uint64) float64 {
+	var most float64
+	for k := 1; k < len(sizes); k++ {
+		most = max(most, v.overlap(reached[k-1], sizes[k]))
+	}
+	return most
+}
+
+// funnelSteps works out the rates of a funnel.
+func funnelSteps(steps []Step, reached []uint64) []FunnelStep {
+	rows := make([]FunnelStep, len(steps))
 	for k, s := range steps {
-		step := FunnelStep{Event: s.text, Reached: reached[k], OfFirst: Ratio(reached[k], reached[0])}
+		rows[k] = FunnelStep{Event: s.text, Reached: reached[k], OfFirst: Ratio(reached[k], reached[0])}
 		if k > 0 {
 			dropped := reached[k-1] - reached[k]
-			step.Dropped = &dropped
-			step.OfPrevious = Ratio(reached[k], reached[k-1])
-			r.ExpectedFalseOverlap = max(r.ExpectedFalseOverlap, v.overlap(reached[k-1], sizes[k]))
+			rows[k].Dropped = &dropped
+			rows[k].OfPrevious = Ratio(reached[k], reached[k-1])
 		}
-		r.Steps[k] = step
 	}
-	return r
+	return rows
 }

@@ -106,6 +106,35 @@ func TestUsage(t *testing.T) {
 			_, err := query.Funnel(ctx, db, []query.Step{query.TextStep("@bots")}, query.FunnelOptions{})
 			return err
 		},
+		"order": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("active")}, query.FunnelOptions{Order: 4})
+			return err
+		},
+		"window in any order": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("active")}, query.FunnelOptions{Within: 7})
+			return err
+		},
+		"first entry in any order": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("active")}, query.FunnelOptions{FirstEntry: true})
+			return err
+		},
+		"window": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("active")}, query.FunnelOptions{Order: query.Loose, Within: -1})
+			return err
+		},
+		"set in order": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.SetStep(query.Seen())}, query.FunnelOptions{Order: query.Loose})
+			return err
+		},
+		"steps in order": func() error {
+			_, err := query.Funnel(ctx, db, make([]query.Step, 33), query.FunnelOptions{Order: query.Loose})
+			return err
+		},
+		"order over": func() error {
+			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("never")}, query.FunnelOptions{Order: query.Loose, Over: bad})
+			return err
+		},
+		"order text": func() error { _, err := query.ParseOrder("Any"); return err },
 		"active from": func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{From: bad}); return err },
 		"active to":   func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{To: bad}); return err },
 		"active by":   func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{By: 9}); return err },
@@ -177,6 +206,10 @@ func TestErrors(t *testing.T) {
 		},
 		"funnel": func(ctx context.Context, src query.Source) error {
 			_, err := query.AndCount(ctx, src, query.All(), "active", "active")
+			return err
+		},
+		"ordered funnel": func(ctx context.Context, src query.Source) error {
+			_, err := query.Funnel(ctx, src, []query.Step{query.EventStep("active"), query.EventStep("active")}, query.FunnelOptions{Order: query.Loose})
 			return err
 		},
 		"active by day": func(ctx context.Context, src query.Source) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"cohort/placement"
@@ -80,6 +81,28 @@ func (f *periodFlag) String() string {
 }
 
 func (f *periodFlag) Type() string { return "period" }
+
+// daysFlag is a number of days, such as 7 or 7d, at least 1; n is 0 where it is not
+// given.
+type daysFlag struct{ n int }
+
+func (f *daysFlag) Set(s string) error {
+	n, err := strconv.ParseUint(strings.TrimSuffix(s, "d"), 10, 31)
+	if err != nil || n == 0 {
+		return errors.New("not a number of days such as 7, at least 1")
+	}
+	f.n = int(n)
+	return nil
+}
+
+func (f *daysFlag) String() string {
+	if f.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(f.n)
+}
+
+func (f *daysFlag) Type() string { return "days" }
 
 // creation are the flags that say what store to create. One not given is neither
 // used nor checked.
