@@ -211,7 +211,7 @@ func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
 	if err := w.addTotal(k, total); err != nil {
 		return 0, err
 	}
-	if w.view.records == 0 {
+	if w.view.records() == 0 {
 		return added, nil
 	}
 	return added, w.markFolded(k)

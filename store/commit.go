@@ -12,10 +12,11 @@ import (
 // Marks pass two goroutines on their way to disk. The gatherer takes what callers
 // hand in and works out, in memory, what it changes, while the writer waits for
 // the disk with the group before; when the writer is ready it gets the group,
-// as one record to write. What a group changes it can only know from the view
-// that the group before leaves, so a draft is built on a draft; where a fold, a
-// load or a failed commit came in between, the writer sees that the view is
-// another one, and works the group out again.
+// as one record to write to the log. What a group changes it can only know from
+// the view that the group before leaves, so a draft is built on a draft; where a
+// fold, a load or a failed commit came in between, the writer sees that the view
+// is another one, and works the group out again. A group that names a new event,
+// and every group before there is a log, is a transaction of the store's file.
 
 // request is a caller's facts on their way through the committer.
 type request struct {
@@ -162,7 +163,10 @@ func (db *DB) gather(g *gathered, r *request, last *gathered) {
 // has.
 func (db *DB) workFrom(g *gathered, base *view) {
 	g.base = base
-	d := base.draft(base.txid + 1)
+	if !db.logging.Load() {
+		g.base = nil // it needs a transaction, whose number is not known
+	}
+	d := base.draft(base.txid)
 	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view}, draft: d}
 	for _, r := range g.requests {
 		db.workOut(g, r)
@@ -191,14 +195,18 @@ func (db *DB) settle(g *gathered) {
 	if g.w == nil {
 		db.workFrom(g, db.view.Load())
 	}
-	switch {
-	case g.base == nil:
-	case len(g.rec) == 0:
-		g.after.Store(g.base)
-	default:
-		g.w.draft.number(g.rec)
-		g.after.Store(g.w.draft.finish())
+	if g.base != nil {
+		g.after.Store(g.finish())
 	}
+}
+
+// finish returns the view that a group leaves that goes to the log.
+func (g *gathered) finish() *view {
+	if len(g.rec) == 0 {
+		return g.base
+	}
+	g.w.draft.number(1)
+	return g.w.draft.finish()
 }
 
 // commitLoop is the writer. Where the next group is waiting, it takes it before it
@@ -206,9 +214,13 @@ func (db *DB) settle(g *gathered) {
 func (db *DB) commitLoop(ctx context.Context) {
 	defer db.background.Done()
 	written := new(gathered)
-	for {
+	for commits := 0; ; commits++ {
 		if !db.gathering.Load() {
 			written.wake()
+		}
+		if commits >= db.opts.logAfter && !db.logging.Load() && db.holdLog.Load() == 0 {
+			db.startLog()
+			commits = 0
 		}
 		select {
 		case <-ctx.Done():
@@ -236,32 +248,13 @@ func (g *gathered) wake() {
 	g.requests = nil
 }
 
-// commitGroup commits the requests in one transaction.
-// A fact that is refused fails its own request only, whose facts before it are
-// made; when the transaction fails, all of them fail.
+// commitGroup commits the requests, all of them or none. A fact that is refused
+// fails its own request only, whose facts before it are made.
 func (db *DB) commitGroup(g *gathered) {
-	err := db.update("mark", func(w *writer) (bool, error) {
-		if g.base != nil && g.base == db.view.Load() && g.w.draft.txid == w.tx.ID() {
-			if len(g.rec) == 0 {
-				return false, nil
-			}
-			w.draft, w.view = g.w.draft, &g.w.draft.view
-			return true, w.putRecords(g.rec)
-		}
-		g.after.Store(nil)
-		var rec records
-		for _, r := range g.requests {
-			if err := w.applyRequest(r, &rec); err != nil {
-				return false, err
-			}
-		}
-		if len(rec) == 0 {
-			return false, nil
-		}
-		w.draft.number(rec)
-		g.after.Store(w.draft.finish())
-		return true, w.putRecords(rec)
-	})
+	err := db.commitLogged(g)
+	if errors.Is(err, errNewEvent) {
+		err = db.commitFile(g)
+	}
 	g.done.Store(true)
 	for _, r := range g.requests {
 		if err != nil {
@@ -271,14 +264,100 @@ func (db *DB) commitGroup(g *gathered) {
 	}
 }
 
+// commitLogged commits the group to the log. Where the view is not the one that
+// the group was worked out on, it works it out again on what there is.
+// errNewEvent says that it takes a transaction.
+func (db *DB) commitLogged(g *gathered) error {
+	for {
+		if err := db.failure(); err != nil {
+			return err
+		}
+		if !db.logging.Load() {
+			return errNewEvent
+		}
+		if g.base == nil {
+			if err := db.rework(g); err != nil {
+				return err
+			}
+		}
+		if done, err := db.appendGroup(g); done || err != nil {
+			return err
+		}
+		g.base = nil
+		g.after.Store(nil)
+	}
+}
+
+// rework works the group out on the view that is the store's now.
+func (db *DB) rework(g *gathered) error {
+	return db.read("mark", func(r *reader) error {
+		d := r.view.draft(r.view.txid)
+		g.base, g.rec = r.view, nil
+		g.w = &writer{reader: *r, draft: d, bound: make(map[string]eventRecord)}
+		g.w.view = &d.view
+		for _, req := range g.requests {
+			if err := g.w.applyRequest(req, &g.rec); err != nil {
+				g.base = nil
+				return err
+			}
+		}
+		g.after.Store(g.finish())
+		return nil
+	})
+}
+
+// appendGroup writes the group to the log and publishes the view that it leaves.
+// It reports false where the view is not the one that the group was worked out
+// on.
+func (db *DB) appendGroup(g *gathered) (done bool, err error) {
+	db.viewMu.Lock()
+	defer db.viewMu.Unlock()
+	if g.base != db.view.Load() || db.journal == nil {
+		return false, nil
+	}
+	if len(g.rec) == 0 {
+		return true, nil
+	}
+	err = db.journal.append(g.w.draft.seq, g.rec, db.set.keepStrings())
+	if errors.Is(err, errUnsettled) {
+		err = fmt.Errorf("mark: %w; close the store and open it again", err)
+		db.fail(err)
+	}
+	if err != nil {
+		g.after.Store(nil)
+		return true, fmt.Errorf("mark: %w; what was committed before is intact", err)
+	}
+	db.view.Store(g.after.Load())
+	return true, nil
+}
+
+// commitFile commits the group in a transaction of the store's file.
+func (db *DB) commitFile(g *gathered) error {
+	g.after.Store(nil)
+	return db.update("mark", func(w *writer) (bool, error) {
+		var rec records
+		for _, r := range g.requests {
+			if err := w.applyRequest(r, &rec); err != nil {
+				return false, err
+			}
+		}
+		if len(rec) == 0 {
+			return false, nil
+		}
+		w.draft.number(len(rec))
+		return true, w.putRecords(rec)
+	})
+}
+
 // applyRequest applies the facts of one request, up to the first that is
 // refused.
 func (w *writer) applyRequest(r *request, rec *records) error {
+	r.err = nil
+	clear(r.results)
 	for i, f := range r.facts {
 		result, err := w.apply(f, rec)
 		if errors.Is(err, ErrOtherBrand) {
 			r.err = err
-			r.facts = r.facts[:i]
 			return nil
 		}
 		if err != nil {

@@ -13,15 +13,15 @@ import (
 	"cohort/store"
 )
 
-// copyOf writes a copy of a snapshot to a file.
-func copyOf(t *testing.T, s *store.Snapshot) string {
+// copyOf writes a copy of a store to a file.
+func copyOf(t *testing.T, db *store.DB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "copy.db")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := s.WriteTo(f)
+	n, err := db.WriteTo(f)
 	if err := errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -67,22 +67,9 @@ func TestWriteTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	mark(db, "unfolded")
-	s, err := db.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := digestOf(t, db)
+	copied := copyOf(t, db)
 	mark(db, "later")
-	copied := copyOf(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.WriteTo(io.Discard); !errors.Is(err, store.ErrClosed) {
-		t.Errorf("of a closed snapshot: %v", err)
-	}
 	if got := digestAt(t, copied); got != want {
 		t.Errorf("digest of the copy %s, want %s", got, want)
 	}
@@ -105,17 +92,15 @@ func TestWriteTo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err = db.Snapshot(); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := digestAt(t, copyOf(t, s)), digestAt(t, path); got != want {
+	if got, want := digestAt(t, copyOf(t, db)), digestAt(t, path); got != want {
 		t.Errorf("digest of the second copy %s, want %s", got, want)
 	}
-	if n, err := s.WriteTo(&short{room: 10_000}); !errors.Is(err, io.ErrShortWrite) || n > 10_000 {
+	if n, err := db.WriteTo(&short{room: 10_000}); !errors.Is(err, io.ErrShortWrite) || n > 10_000 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if err := errors.Join(s.Close(), db.Close()); err != nil {
-		t.Fatal(err)
+	mustClose(t, db)
+	if _, err := db.WriteTo(io.Discard); !errors.Is(err, store.ErrClosed) {
+		t.Errorf("of a closed store: %v", err)
 	}
 }
 
@@ -132,24 +117,18 @@ func (s *short) Write(p []byte) (int, error) {
 }
 
 // A copy of a store that is in use.
-func ExampleSnapshot_WriteTo() {
+func ExampleDB_WriteTo() {
 	db, remove := temporary()
 	defer remove()
 	if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", day); err != nil {
 		log.Fatal(err)
 	}
-	s, err := db.Snapshot()
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer s.Close()
-
 	path := db.Config().Path + ".copy"
 	f, err := os.Create(path)
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = s.WriteTo(f)
+	_, err = db.WriteTo(f)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		log.Fatal(err)
 	}

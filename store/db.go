@@ -38,6 +38,14 @@ type DB struct {
 	// next writer would build on the view before, and lose what was committed.
 	writeMu sync.Mutex
 
+	// viewMu is held by whoever publishes a view, from the look at the one before.
+	// It guards journal. It is taken after writeMu.
+	viewMu  sync.Mutex
+	logPath string       // where the log's files stand, less their suffix
+	journal *journalLog  // nil until there are so many marks that it pays
+	logging atomic.Bool  // journal is there
+	holdLog atomic.Int32 // how many need the store without a journalLog
+
 	lookMu sync.Mutex // guards looker
 	looker *looker    // nil until it is wanted
 
@@ -107,7 +115,10 @@ func (db *DB) Close() error {
 	db.retireLooker(nil)
 	var errs []error
 	if !db.cfg.ReadOnly && db.failure() == nil {
-		errs = append(errs, db.foldAll(context.Background()), db.syncFreelist())
+		errs = append(errs, db.foldAll(context.Background()), db.endLog(), db.syncFreelist())
+	}
+	if db.journal != nil {
+		errs = append(errs, db.journal.close())
 	}
 	errs = append(errs, boltError(db.bolt.Close()))
 	if err := errors.Join(errs...); err != nil {

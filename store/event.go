@@ -172,7 +172,7 @@ func (w *writer) deleteDays(event uint32, p Period) error {
 			}
 		}
 		w.draft.dropDay(k)
-		if w.view.records > 0 {
+		if w.view.records() > 0 {
 			if err := w.markFolded(k); err != nil {
 				return err
 			}

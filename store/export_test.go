@@ -1,10 +1,17 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"os"
 )
+
+// SetLogAfter has a store start a log after so many commits.
+func (o *Options) SetLogAfter(commits int) { o.logAfter = cmp.Or(commits, -1) }
+
+// LogPath is where a half of a store's log stands.
+func LogPath(path string, half int) string { return logPath(path, half) }
 
 // SetBatch makes a loader commit after so many rows.
 func (l *Loader) SetBatch(rows int) { l.batch = rows }
@@ -12,11 +19,15 @@ func (l *Loader) SetBatch(rows int) { l.batch = rows }
 // CopyFile copies the file as it stands at one commit, as a machine that stops
 // there would leave it. No commit runs meanwhile.
 func (db *DB) CopyFile(to string) (err error) {
-	tx, err := db.bolt.Begin(true)
-	if err != nil {
-		return err
+	db.writeMu.Lock()
+	defer db.writeMu.Unlock()
+	db.viewMu.Lock()
+	defer db.viewMu.Unlock()
+	for half := range 2 {
+		if err := copyLog(logPath(to, half), logPath(db.logPath, half)); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, tx.Rollback()) }()
 	src, err := os.Open(db.cfg.Path)
 	if err != nil {
 		return err
@@ -30,13 +41,28 @@ func (db *DB) CopyFile(to string) (err error) {
 	return errors.Join(err, dst.Close())
 }
 
+// copyLog copies a file of the log; where there is none, there will be none.
+func copyLog(to, from string) error {
+	b, err := os.ReadFile(from)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.Remove(to); errors.Is(err, os.ErrNotExist) {
+			err = nil
+		}
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, b, 0o600)
+}
+
 // Commits returns the number of the last commit.
 func (db *DB) Commits() int { return db.view.Load().txid }
 
 // Unfolded returns how many operations and journal records are not folded.
 func (db *DB) Unfolded() (ops, records int) {
 	v := db.view.Load()
-	return v.ops, v.records
+	return v.ops, int(v.records())
 }
 
 // UsedPages returns how many pages of the file its newest head uses, and their

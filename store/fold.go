@@ -17,7 +17,8 @@ import (
 // number, so that after a crash a replay does not undo what bypassed the
 // journal since, a load or a deletion. When everything that was there at the
 // start is folded, the journal's records up to then go, and the marks with
-// them.
+// them. Marks go on meanwhile; what comes in during a transaction stays in the
+// view that it leaves.
 
 // foldBytes is about what one fold transaction writes. At a million ids a day's
 // 256 chunks are 2.6 MB, so that is one day.
@@ -27,8 +28,8 @@ const foldBytes = 4 << 20
 func (db *DB) foldAll(ctx context.Context) error {
 	db.chunkMu.Lock()
 	defer db.chunkMu.Unlock()
-	v, start := db.view.Load(), time.Now()
-	if v.records == 0 {
+	v, start := db.beginFold(), time.Now()
+	if v.records() == 0 {
 		return nil
 	}
 	work := foldWork(v)
@@ -36,7 +37,8 @@ func (db *DB) foldAll(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := db.rewrite("fold", func(w *writer) (bool, error) {
+		err := db.transact("fold", true, func(w *writer) (bool, error) {
+			w.draft.chunks = w.draft.txid
 			n, err := w.foldSome(work)
 			work = work[n:]
 			return true, err
@@ -46,6 +48,18 @@ func (db *DB) foldAll(ctx context.Context) error {
 		}
 	}
 	return db.trimJournal(ctx, v.seq, start)
+}
+
+// beginFold returns the view to fold. What is marked later goes to the other half
+// of the log.
+func (db *DB) beginFold() *view {
+	db.viewMu.Lock()
+	defer db.viewMu.Unlock()
+	v := db.view.Load()
+	if db.journal != nil {
+		db.journal.turn(v.floor)
+	}
+	return v
 }
 
 // foldUnit is one chunk to fold: of a day, or of a brand's registry.
@@ -90,6 +104,7 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 			if err != nil {
 				return 0, err
 			}
+			w.units = append(w.units, foldedUnit{work[i], c.pendingPlacements})
 			written += len(c.value)
 			i++
 			continue
@@ -130,6 +145,7 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 		if err != nil {
 			return 0, 0, fmt.Errorf("day %s: %w", k.day(), err)
 		}
+		w.units = append(w.units, foldedUnit{foldUnit: work[n]})
 		written += len(c.value)
 		n++
 	}
@@ -145,16 +161,22 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 // trimSome bounds the keys that one transaction of trimJournal deletes.
 const trimSome = 4096
 
-// trimJournal deletes the journal's records up to a sequence number, and the
-// fold marks that only they need. What is left came after start.
+// trimJournal notes that the journal's records up to a sequence number are not
+// needed any more, deletes those in the file, and the fold marks that only they
+// need. What is left came after start.
 func (db *DB) trimJournal(ctx context.Context, upTo uint64, start time.Time) error {
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		done := false
-		err := db.rewrite("trim the journal", func(w *writer) (bool, error) {
-			n, err := w.trimRecords(upTo)
+		err := db.update("trim the journal", func(w *writer) (bool, error) {
+			w.draft.floor = upTo
+			err := w.putFloor(upTo)
+			var n int
+			if err == nil {
+				n, err = w.trimRecords(upTo)
+			}
 			if err == nil && n < trimSome {
 				done = true
 				w.draft.oldest = start
@@ -187,7 +209,6 @@ func (w *writer) trimRecords(upTo uint64) (int, error) {
 			return 0, fmt.Errorf("journal: %w", err)
 		}
 	}
-	w.draft.records -= len(keys)
 	return len(keys), nil
 }
 

@@ -13,7 +13,7 @@ import (
 //
 // The file is one bbolt database with these buckets:
 //
-//	meta      "format", "store"               -> formatVersion, settings
+//	meta      "format", "store", "journal"    -> formatVersion, settings, where the journal stands
 //	events    event name                      -> number, brand
 //	days      event number | day              -> bucket: chunk number -> chunk
 //	totals    event number | day              -> cardinality, bytes of chunks
@@ -69,6 +69,10 @@ var (
 
 	keyFormat = []byte("format")
 	keyStore  = []byte("store")
+
+	// keyJournal is in meta once a fold has trimmed the journal, or there was a
+	// log beside the file.
+	keyJournal = []byte("journal")
 )
 
 // tag distinguishes the kinds of sealed values.
@@ -86,6 +90,9 @@ const (
 	tagFolded
 	tagSet
 	tagSetChunk
+	tagJournalState
+	tagLogHeader
+	tagLog
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -313,4 +320,23 @@ func unsealFolded(key, v []byte) (uint64, error) {
 
 func corruptf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// journalState says where the journal stands: the last record that is not
+// needed any more, and the id of the log beside the file that holds records, 0
+// without one.
+//
+//	floor u64 | log id u64
+type journalState struct{ floor, log uint64 }
+
+func (j journalState) seal() []byte {
+	return pair{j.floor, j.log}.seal(tagJournalState, keyJournal)
+}
+
+func unsealJournalState(v []byte) (journalState, error) {
+	p, ok := unsealPair(tagJournalState, keyJournal, v)
+	if !ok {
+		return journalState{}, corruptf("the state of the journal: checksum does not hold")
+	}
+	return journalState{p.first, p.second}, nil
 }

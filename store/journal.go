@@ -1,17 +1,21 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"cohort/placement"
 )
 
 // The journal makes operations durable at the price of their own bytes, long
-// before they reach the chunks of their days: records of about recordBytes, as
-// many as a group commit needs, keyed by sequence numbers that never restart. The
-// payload is a row of groups, in the order in which their operations took effect
+// before they reach the chunks of their days. Its records are numbered by
+// sequence numbers that never restart. Where there are many marks they go to
+// the log beside the file (see journalLog), one a group commit. What needs a
+// transaction anyway, and all of a store that is not open for long, goes to a
+// bucket: records of about recordBytes, as many as a commit needs. The payload is a row of groups, in the order in which their operations took effect
 // on each day:
 //
 //	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
@@ -77,11 +81,12 @@ func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
 
 // seal encodes the record.
 func (r *record) seal(seq uint64, strings bool) []byte {
-	size := sealSize
-	for _, g := range r.groups {
-		size += groupHeader + 8*len(g.ids)
-	}
-	v := make([]byte, sealSize, size)
+	v := r.encode(make([]byte, sealSize, sealSize+r.size), strings)
+	return seal(tagJournal, journalKey(seq), v)
+}
+
+// encode appends the record's groups to v.
+func (r *record) encode(v []byte, strings bool) []byte {
 	for _, g := range r.groups {
 		kind := g.op
 		if strings {
@@ -101,15 +106,11 @@ func (r *record) seal(seq uint64, strings bool) []byte {
 			}
 		}
 	}
-	return seal(tagJournal, journalKey(seq), v)
+	return v
 }
 
-// openRecord decodes a sealed record. Its groups share nothing with the value.
-func openRecord(seq uint64, value []byte) ([]group, error) {
-	p, ok := unseal(tagJournal, journalKey(seq), value)
-	if !ok {
-		return nil, corruptf("journal record %d: checksum does not hold", seq)
-	}
+// openRecord decodes a record's payload. Its groups share nothing with it.
+func openRecord(seq uint64, p []byte) ([]group, error) {
 	var groups []group
 	for len(p) > 0 {
 		g, rest, ok := openGroup(p)
@@ -153,68 +154,121 @@ func openGroup(p []byte) (g group, rest []byte, ok bool) {
 	return g, p, true
 }
 
-// number gives the records of a commit their sequence numbers, up to the draft's
-// new last one.
-func (d *draft) number(r records) {
-	d.seq += uint64(len(r))
-	d.records += len(r)
+// number gives the next so many records their sequence numbers.
+func (d *draft) number(records int) {
+	d.seq += uint64(records)
 	if d.oldest.IsZero() {
 		d.oldest = time.Now()
 	}
 }
 
-// putRecords writes numbered records, whose numbers must be the journal's next.
+// putRecords writes the records of a commit into the store's file. The draft's
+// sequence number is that of the last.
 func (w *writer) putRecords(rs records) error {
+	first := w.draft.seq - uint64(len(rs)) + 1
 	for i, r := range rs {
-		seq, err := w.journal().NextSequence()
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		if want := w.draft.seq - uint64(len(rs)-1-i); seq != want {
-			return corruptf("journal: the next record is %d, not %d", seq, want)
-		}
+		seq := first + uint64(i)
 		if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}
+	if err := w.journal().SetSequence(w.draft.seq); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
 	return nil
+}
+
+// journalState returns where the journal stands, and whether that was noted.
+func (r *reader) journalState() (j journalState, ok bool, err error) {
+	v := r.tx.Bucket(bucketMeta).Get(keyJournal)
+	if v == nil {
+		return j, false, nil
+	}
+	j, err = unsealJournalState(v)
+	return j, err == nil, err
+}
+
+// putFloor notes up to where the journal is not needed any more.
+func (w *writer) putFloor(floor uint64) error {
+	j, _, err := w.journalState()
+	if err != nil {
+		return err
+	}
+	return w.putJournalState(journalState{floor, j.log})
+}
+
+func (w *writer) putJournalState(j journalState) error {
+	if err := w.tx.Bucket(bucketMeta).Put(keyJournal, j.seal()); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// journalEntries returns the records that are needed, of the file's journal and
+// those that the log beside it holds, in order; none may be missing. The draft
+// gets the first and the last number.
+func (w *writer) journalEntries(state journalState, noted bool, logged []logEntry) ([]logEntry, error) {
+	entries := logged
+	c := w.journal().Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		if len(k) != 8 {
+			return nil, corruptf("journal: a key of %d bytes", len(k))
+		}
+		seq := binary.BigEndian.Uint64(k)
+		p, ok := unseal(tagJournal, k, v)
+		if !ok {
+			return nil, corruptf("journal record %d: checksum does not hold", seq)
+		}
+		if seq > state.floor {
+			entries = append(entries, logEntry{seq, p})
+		}
+	}
+	slices.SortFunc(entries, func(a, b logEntry) int { return cmp.Compare(a.seq, b.seq) })
+	last := w.journal().Sequence()
+	w.draft.floor = state.floor
+	switch {
+	case noted || len(entries) == 0:
+	case entries[0].seq == 0:
+		return nil, corruptf("journal: a record 0")
+	default:
+		w.draft.floor = entries[0].seq - 1
+	}
+	w.draft.seq = w.draft.floor
+	if !noted && len(entries) == 0 {
+		w.draft.floor, w.draft.seq = last, last
+	}
+	for _, e := range entries {
+		if e.seq != w.draft.seq+1 {
+			return nil, corruptf("journal: record %d follows record %d", e.seq, w.draft.seq)
+		}
+		w.draft.seq = e.seq
+	}
+	if w.draft.seq < last || (state.log == 0 && w.draft.seq > last) {
+		return nil, corruptf("journal: it ends with record %d, not %d", w.draft.seq, last)
+	}
+	return entries, nil
 }
 
 // replay applies the journal to a draft: what a store that was not closed, or
 // is open for reading, has beyond its chunks.
-func (w *writer) replay() error {
+func (w *writer) replay(entries []logEntry) error {
 	live, err := w.eventNumbers()
 	if err != nil {
 		return err
 	}
-	w.draft.seq = w.journal().Sequence()
-	last := w.draft.seq // where the journal is empty
-	c := w.journal().Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if len(k) != 8 {
-			return corruptf("journal: a key of %d bytes", len(k))
-		}
-		seq := binary.BigEndian.Uint64(k)
-		if w.draft.records > 0 && seq != last+1 {
-			return corruptf("journal: record %d follows record %d", seq, last)
-		}
-		last = seq
-		w.draft.records++
-		groups, err := openRecord(seq, v)
+	for _, e := range entries {
+		groups, err := openRecord(e.seq, e.payload)
 		if err != nil {
 			return err
 		}
 		if err := w.replayStrings(groups); err != nil {
-			return fmt.Errorf("journal record %d: %w", seq, err)
+			return fmt.Errorf("journal record %d: %w", e.seq, err)
 		}
 		for _, g := range groups {
-			if err := w.replayGroup(seq, g, live[g.key.event()]); err != nil {
-				return fmt.Errorf("journal record %d: %w", seq, err)
+			if err := w.replayGroup(e.seq, g, live[g.key.event()]); err != nil {
+				return fmt.Errorf("journal record %d: %w", e.seq, err)
 			}
 		}
-	}
-	if last != w.draft.seq {
-		return corruptf("journal: it ends with record %d, not %d", last, w.draft.seq)
 	}
 	return nil
 }

@@ -59,6 +59,7 @@ func runModel(t *rapid.T, m *model, ids []string, dir string) {
 	opts := options(m.kind)
 	opts.DropStrings = m.drop
 	opts.FoldMarks = rapid.SampledFrom([]int{0, 1, 8}).Draw(t, "FoldMarks")
+	opts.SetLogAfter(rapid.SampledFrom([]int{0, 5, 1 << 30}).Draw(t, "commits before a log"))
 	k := &machine{model: m, dir: dir, opts: opts, ids: ids}
 	k.path = filepath.Join(dir, "0")
 	k.db = mustOpen(t, k.path, opts)

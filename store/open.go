@@ -26,6 +26,11 @@ const (
 	maxFoldMarks       = 1 << 24
 	defaultFoldAge     = 5 * time.Minute
 
+	// defaultLogAfter is how many commits a store makes before it starts a log:
+	// one that is open for a mark or two would pay more for the files than it
+	// saves.
+	defaultLogAfter = 16
+
 	// allocSize is by how much the file grows. bbolt's default of 16 MiB would
 	// be the size of the smallest store.
 	allocSize = 1 << 20
@@ -66,7 +71,13 @@ func open(path string, opts *Options) (*DB, error) {
 	if err := db.openFile(path); err != nil {
 		return nil, err
 	}
+	if db.logPath, err = resolve(path); err != nil {
+		return nil, errors.Join(err, boltError(db.bolt.Close()))
+	}
 	if err := db.load(path); err != nil {
+		if db.journal != nil {
+			err = errors.Join(err, db.journal.close())
+		}
 		return nil, errors.Join(err, boltError(db.bolt.Close()))
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -78,6 +89,16 @@ func open(path string, opts *Options) (*DB, error) {
 		go db.foldLoop(ctx)
 	}
 	return db, nil
+}
+
+// resolve returns the file's own path, whatever links lead to it and wherever the
+// process goes.
+func resolve(path string) (string, error) {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(path)
 }
 
 // withDefaults copies the options, checks them and fills in the defaults. What
@@ -101,6 +122,9 @@ func withDefaults(opts *Options) (Options, error) {
 	}
 	if o.LockTimeout == 0 {
 		o.LockTimeout = defaultLockTimeout
+	}
+	if o.logAfter == 0 {
+		o.logAfter = defaultLogAfter
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -327,7 +351,7 @@ func (db *DB) load(path string) error {
 		d := emptyView().draft(tx.ID())
 		d.chunks = d.txid
 		w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d}
-		if err := w.replay(); err != nil {
+		if err := db.replay(w); err != nil {
 			return err
 		}
 		if d.ops > 0 {
@@ -346,6 +370,15 @@ func checkBuckets(tx *bolt.Tx) error {
 			return corruptf("bucket %q is missing", name)
 		}
 	}
+	err := tx.Bucket(bucketMeta).ForEach(func(key, _ []byte) error {
+		if !bytes.Equal(key, keyFormat) && !bytes.Equal(key, keyStore) && !bytes.Equal(key, keyJournal) {
+			return corruptf("key %q of meta is none of the format's", key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
 	return tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
 		is := func(known []byte) bool { return bytes.Equal(name, known) }
 		if !slices.ContainsFunc(allBuckets, is) && !slices.ContainsFunc(laterBuckets, is) {
@@ -353,6 +386,28 @@ func checkBuckets(tx *bolt.Tx) error {
 		}
 		return nil
 	})
+}
+
+// replay brings the journal into the writer's draft, and opens the log that holds
+// some of it.
+func (db *DB) replay(w *writer) error {
+	state, noted, err := w.journalState()
+	if err != nil {
+		return err
+	}
+	var logged []logEntry
+	if state.log != 0 {
+		db.journal, logged, err = openLog(db.logPath, state.log, state.floor, db.cfg.ReadOnly)
+		if err != nil {
+			return err
+		}
+		db.logging.Store(true)
+	}
+	entries, err := w.journalEntries(state, noted, logged)
+	if err != nil {
+		return err
+	}
+	return w.replay(entries)
 }
 
 func readSettings(tx *bolt.Tx) (settings, error) {

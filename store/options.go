@@ -77,6 +77,8 @@ type Options struct {
 	Now func() time.Time
 	// Logger receives what happens in the background. Default: nothing.
 	Logger *slog.Logger
+
+	logAfter int // commits until there is a log; 0 is the default, negative at once
 }
 
 // CreateMode says what Open does where the file is missing or present.

@@ -50,6 +50,7 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 		for k, v := c.First(); k != nil; k, v = c.Next() {
 			st.JournalBytes += uint64(len(v))
 		}
+		st.JournalBytes += s.db.logBytes()
 		b := s.registry().Stats()
 		st.RegistryBytes = uint64(b.LeafAlloc + b.BranchAlloc)
 		return nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -18,24 +19,27 @@ import (
 // were last folded. It belongs to one committed transaction and never changes;
 // the next commit makes a new view that shares what it did not touch.
 type view struct {
-	txid   int    // the bbolt transaction that this view goes with
-	chunks int    // the transaction that last wrote chunks or the registry
-	seq    uint64 // last journal record
-	ops    int    // operations and ids held
-	// records is how many the journal has. They outlive the operations for the
-	// time between their last fold and the trimming of the journal.
-	records int
-	oldest  time.Time // when the oldest operation came; zero without any
-	days    *btree.Map[dayKey, *dayOps]
-	ids     *btree.Map[uint32, *brandOps] // by brandKey
+	txid   int       // the bbolt transaction that this view goes with
+	chunks int       // the transaction that last wrote chunks or the registry
+	seq    uint64    // last journal record
+	floor  uint64    // last journal record that is not needed any more
+	ops    int       // operations and ids held
+	oldest time.Time // when the oldest operation came; zero without any
+	days   *btree.Map[dayKey, *dayOps]
+	ids    *btree.Map[uint32, *brandOps] // by brandKey
 
 	// copying guards the copying of the maps, which marks them as shared.
 	copying *sync.Mutex
+	drafts  *atomic.Int64 // how many were made of this view and those before
 }
+
+// records is how many the journal has. They outlive the operations for the time
+// between their last fold and the trimming of the journal.
+func (v *view) records() uint64 { return v.seq - v.floor }
 
 // dayOps are the unfolded operations of one (event, day), by chunk.
 type dayOps struct {
-	owner  int         // txid of the draft that may still change it
+	owner  int64       // the draft that may still change it
 	chunks []*chunkOps // ascending by number
 	delta  int64       // what they add to the day's cardinality
 }
@@ -43,7 +47,7 @@ type dayOps struct {
 // chunkOps are the unfolded operations of one chunk, by position: the state of
 // each bit now.
 type chunkOps struct {
-	owner  int // txid of the draft that may still change it
+	owner  int64 // the draft that may still change it
 	number uint32
 	ops    runs[op]
 	delta  int64 // what they add to the chunk's cardinality
@@ -83,13 +87,13 @@ func (c *chunkOps) apply(b *roaring.Bitmap) {
 
 // brandOps are the ids of one brand not yet in the registry, by chunk.
 type brandOps struct {
-	owner  int // txid of the draft that may still change it
+	owner  int64 // the draft that may still change it
 	chunks []*idChunk
 	counts pair // ids and placements that they add
 }
 
 type idChunk struct {
-	owner  int // txid of the draft that may still change it
+	owner  int64 // the draft that may still change it
 	number uint32
 	ids    runs[idEntry] // by placement, then residue
 }
@@ -126,7 +130,7 @@ func brandOf(k uint32) placement.Brand {
 }
 
 func emptyView() *view {
-	return &view{copying: new(sync.Mutex), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
+	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
@@ -212,12 +216,13 @@ func (v *view) heapBytes() uint64 {
 // touches it copies once, and then changes in place.
 type draft struct {
 	view
+	stamp int64 // no other draft has it
 }
 
 // draft starts the view that comes after v, in a transaction. A view may have
 // several; one at the most becomes the store's.
 func (v *view) draft(txid int) *draft {
-	d := &draft{view: *v}
+	d := &draft{view: *v, stamp: v.drafts.Add(1)}
 	d.txid = txid
 	v.copying.Lock()
 	defer v.copying.Unlock()
@@ -238,9 +243,9 @@ func (d *draft) finish() *view {
 func (d *draft) day(k dayKey) *dayOps {
 	o, ok := d.days.Get(k)
 	if !ok {
-		o = &dayOps{owner: d.txid}
-	} else if o.owner != d.txid {
-		o = &dayOps{owner: d.txid, chunks: slices.Clone(o.chunks), delta: o.delta}
+		o = &dayOps{owner: d.stamp}
+	} else if o.owner != d.stamp {
+		o = &dayOps{owner: d.stamp, chunks: slices.Clone(o.chunks), delta: o.delta}
 	} else {
 		return o
 	}
@@ -253,10 +258,10 @@ func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
 	day := d.day(k)
 	i, ok := findChunk(day.chunks, number)
 	if !ok {
-		day.chunks = slices.Insert(day.chunks, i, &chunkOps{owner: d.txid, number: number})
-	} else if day.chunks[i].owner != d.txid {
+		day.chunks = slices.Insert(day.chunks, i, &chunkOps{owner: d.stamp, number: number})
+	} else if day.chunks[i].owner != d.stamp {
 		c := day.chunks[i]
-		day.chunks[i] = &chunkOps{owner: d.txid, number: number, ops: c.ops.own(), delta: c.delta}
+		day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: c.ops.own(), delta: c.delta}
 	}
 	c := day.chunks[i]
 	is := base
@@ -310,9 +315,9 @@ func (d *draft) dropDay(k dayKey) {
 func (d *draft) brand(b placement.Brand) *brandOps {
 	o, ok := d.ids.Get(brandKey(b))
 	if !ok {
-		o = &brandOps{owner: d.txid}
-	} else if o.owner != d.txid {
-		o = &brandOps{owner: d.txid, chunks: slices.Clone(o.chunks), counts: o.counts}
+		o = &brandOps{owner: d.stamp}
+	} else if o.owner != d.stamp {
+		o = &brandOps{owner: d.stamp, chunks: slices.Clone(o.chunks), counts: o.counts}
 	} else {
 		return o
 	}
@@ -330,9 +335,9 @@ func (d *draft) addID(b placement.Brand, number uint32, e idEntry, fresh bool) {
 	}
 	i, ok := findIDs(o.chunks, number)
 	if !ok {
-		o.chunks = slices.Insert(o.chunks, i, &idChunk{owner: d.txid, number: number})
-	} else if o.chunks[i].owner != d.txid {
-		o.chunks[i] = &idChunk{owner: d.txid, number: number, ids: o.chunks[i].ids.own()}
+		o.chunks = slices.Insert(o.chunks, i, &idChunk{owner: d.stamp, number: number})
+	} else if o.chunks[i].owner != d.stamp {
+		o.chunks[i] = &idChunk{owner: d.stamp, number: number, ids: o.chunks[i].ids.own()}
 	}
 	o.chunks[i].ids.put(e, idEntry.compare)
 	d.ops++

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -16,18 +17,30 @@ type writer struct {
 	reader
 	draft *draft
 	bound map[string]eventRecord // events met in this transaction
+	units []foldedUnit           // what a fold has written
+	ended bool                   // the log is not needed any more
 }
 
 // update runs fn in a write transaction and commits it, unless fn says that
 // there is nothing to commit. On success the draft becomes the store's view.
-// On failure nothing has changed. It holds writeMu throughout.
+// On failure nothing has changed. Marks wait meanwhile.
 func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) error {
+	return db.transact(what, false, fn)
+}
+
+// transact is update, where marks go on beside the transaction if fn does
+// nothing to the draft but to take what it folds.
+func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool, err error)) error {
 	if db.cfg.ReadOnly {
 		return fmt.Errorf("%s: %s: %w", what, db.cfg.Path, ErrReadOnly)
 	}
 	return guard(what, func() error {
 		db.writeMu.Lock()
 		defer db.writeMu.Unlock()
+		if !beside {
+			db.viewMu.Lock()
+			defer db.viewMu.Unlock()
+		}
 		if err := db.failure(); err != nil {
 			return err
 		}
@@ -41,7 +54,8 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 				db.rollback(tx)
 			}
 		}()
-		w := db.newWriter(tx)
+		from := db.view.Load()
+		w := db.newWriter(tx, from)
 		commit, err := fn(w)
 		if err != nil || !commit {
 			return err
@@ -51,8 +65,15 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 		}
 		committed = true
 		db.dirty.Store(true)
-		v := w.draft.finish()
+		if beside {
+			db.viewMu.Lock()
+			defer db.viewMu.Unlock()
+		}
+		v := w.rebase(from, db.view.Load())
 		db.view.Store(v)
+		if w.ended {
+			db.dropLog()
+		}
 		db.retireLooker(v)
 		return nil
 	})
@@ -66,8 +87,8 @@ func (db *DB) rewrite(what string, fn func(w *writer) (commit bool, err error)) 
 	})
 }
 
-func (db *DB) newWriter(tx *bolt.Tx) *writer {
-	d := db.view.Load().draft(tx.ID())
+func (db *DB) newWriter(tx *bolt.Tx, v *view) *writer {
+	d := v.draft(tx.ID())
 	w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d, bound: make(map[string]eventRecord)}
 	w.journal().FillPercent = 1 // it only grows at its end
 	return w
@@ -102,6 +123,9 @@ func (db *DB) commitFailed(cause error) error {
 	return cause
 }
 
+// errNewEvent says that an event must be created, in a transaction that cannot.
+var errNewEvent = errors.New("the event is new")
+
 // bindEvent returns the event's record, creating it for the brand where it was
 // never written. It refuses another brand than the event's.
 func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, error) {
@@ -115,6 +139,9 @@ func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, err
 	if ok {
 		w.bound[name] = e
 		return e, checkBrand(name, e.brand, id, b)
+	}
+	if !w.tx.Writable() {
+		return e, errNewEvent
 	}
 	number, err := w.events().NextSequence()
 	if err != nil || number > 1<<32-1 {

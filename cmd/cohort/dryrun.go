@@ -74,17 +74,12 @@ func (a *app) copyStore(ctx context.Context, c creation, path string) (err error
 	if err := checkWritable(a.db); err != nil {
 		return err
 	}
-	snap, err := db.Snapshot()
-	if err != nil {
-		return err
-	}
-	defer closeInto(&err, snap)
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer closeInto(&err, file)
-	if _, err := snap.WriteTo(untilDone{ctx, file}); err != nil {
+	if _, err := db.WriteTo(untilDone{ctx, file}); err != nil {
 		return fmt.Errorf("copy for the dry run: %w", err)
 	}
 	return nil
