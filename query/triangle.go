@@ -4,31 +4,46 @@ import (
 	"context"
 
 	"cohort/store"
-
-	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// triangle counts the cells of retention. Chunks are walked outside, periods
-// inside and in order: the set of a period is read once, gives its cohort, and is
-// met by the cohorts of the periods before it, of which a ring keeps as many as
-// there are offsets. Periods are numbered from that of the first cohort.
+// triangle counts the cells of retention, from frames with a column for each step
+// in time. By calendar a step is a period of the report, and each makes a cohort.
+// From own start a step is a day, each day makes a cohort, and the cohorts of a
+// row's days are added up in the report: block n of 7 or 30 days then begins as
+// many steps after the day.
+//
+// A frame gives the cohorts, one after the other, and for each the columns, or
+// unions of columns that follow one another, that its cells meet.
 type triangle struct {
-	view    *view
-	rows    rows
-	offsets int
-	start   store.Event // whose ids make the cohorts
-	back    store.Event // of coming back
-	first   bool        // cohorts are of first days
+	view  *view
+	rows  rows
+	start store.Event // whose ids make the cohorts
+	back  store.Event // of coming back
+	kind  CohortOf
+	set   node // all cohorts, of CohortSet
+	mode  Mode
+	block int    // steps of a block: 1 by calendar
+	cells []cell // by offset
+	own   bool   // from own start
+
+	cohorts int // steps that make a cohort
+	steps   int // steps that are read by themselves
 
 	size     []uint64   // by cohort
-	count    [][]uint64 // by cohort and offset
-	returned []uint64   // by period: ids that came back in it, of any cohort
+	count    [][]uint64 // by cohort and cell
+	returned [][]uint64 // by the first cell of a meeting, and step: ids that came back
+	cohort   []uint64   // scratch
+	before   []uint64   // scratch: ids of cohorts past, and those before all of them
+	lanes    lanes
 }
 
+// cell is the blocks that a cell is about, from the first to the last of them.
+type cell struct{ from, to int }
+
 // triangle plans a report.
-func (v *view) triangle(event string, o RetentionOptions) (*triangle, error) {
-	p := planner{view: v}
-	t := &triangle{view: v, first: o.Cohort == CohortFirst}
+func (p *planner) triangle(event string, o RetentionOptions) (*triangle, error) {
+	v := p.view
+	t := &triangle{view: v, kind: o.Cohort, mode: o.Mode, own: o.FromOwnStart, block: 1}
 	var err error
 	if t.start, err = p.event(event); err != nil {
 		return nil, err
@@ -36,114 +51,162 @@ func (v *view) triangle(event string, o RetentionOptions) (*triangle, error) {
 	if t.back, err = p.event(o.Return); err != nil {
 		return nil, err
 	}
+	if o.CohortSet != nil {
+		if t.set, err = p.plan(o.CohortSet); err != nil {
+			return nil, err
+		}
+	}
 	if t.rows, err = v.rows(o.By, t.start, o.From, o.To); err != nil {
 		return nil, err
 	}
-	if t.offsets = o.Periods; t.offsets == 0 && t.rows.len() > 0 {
-		t.offsets = max(1, min(defaultPeriods, t.rows.Number(v.env.AsOf)-t.rows.first+1))
+	t.cohorts = t.rows.len()
+	if t.own && t.cohorts > 0 {
+		t.block = ownBlock(o.By)
+		t.cohorts = store.Period{First: t.firstDay(), Last: t.rows.Days(t.rows.last).Last}.Len()
 	}
-	if cells := max(1, t.rows.len()); t.offsets > maxCells/cells {
-		return nil, usagef("the report has %d cohorts of %d cells, at most %d cells are possible: choose a shorter span, longer periods or fewer cells",
-			t.rows.len(), t.offsets, maxCells)
+	if t.cells, err = o.cells(t.rows, t.cohorts, v.env.AsOf); err != nil {
+		return nil, err
 	}
-	t.size = make([]uint64, t.rows.len())
-	t.count = make([][]uint64, t.rows.len())
-	for i := range t.count {
-		t.count[i] = make([]uint64, t.offsets)
-	}
-	t.returned = make([]uint64, t.rows.len()+t.offsets)
+	t.steps = t.lastStep() + 1
 	return t, nil
 }
 
-// fill counts all cells.
-func (t *triangle) fill(ctx context.Context) error {
-	if t.rows.len() == 0 {
-		return nil
+// cells returns the cells of each of some cohorts.
+func (o RetentionOptions) cells(r rows, cohorts int, asOf store.Day) ([]cell, error) {
+	n := o.Periods
+	switch {
+	case o.Mode == ModeBracket:
+		n = 1 + len(o.Brackets)
+	case n == 0 && r.len() > 0:
+		n = max(1, min(defaultPeriods, r.Number(asOf)-r.first+1))
 	}
-	// Cohorts are empty outside the chunks of the start event's rows. Elsewhere
-	// only the size of what came back is wanted, for the false overlap.
-	cohorts, err := t.view.union(t.start, store.Period{First: t.days(0).First, Last: t.days(t.rows.len() - 1).Last})
-	if err != nil {
+	if n > maxCells/max(1, cohorts) {
+		return nil, usagef("the report has %d cohorts of %d cells, at most %d cells are possible: choose a shorter span, longer periods or fewer cells",
+			cohorts, n, maxCells)
+	}
+	cells := make([]cell, n)
+	for i := range cells {
+		cells[i] = cell{from: i, to: i}
+		if o.Mode == ModeBracket && i > 0 {
+			cells[i] = cell{from: o.Brackets[i-1].From, to: o.Brackets[i-1].To}
+		}
+	}
+	return cells, nil
+}
+
+// firstDay is the first day of the report.
+func (t *triangle) firstDay() store.Day { return t.rows.Days(t.rows.first).First }
+
+// days returns the days of a step.
+func (t *triangle) days(step int) store.Period {
+	if t.own {
+		return oneDay(t.firstDay() + store.Day(step))
+	}
+	return t.rows.Days(t.rows.first + step)
+}
+
+// cohortsOf returns the cohorts of a row: from first to before end.
+func (t *triangle) cohortsOf(row int) (first, end int) {
+	if !t.own {
+		return row, row + 1
+	}
+	days := t.rows.Days(t.rows.first + row)
+	return int(days.First - t.firstDay()), int(days.Last-t.firstDay()) + 1
+}
+
+// end returns the last day of a cell's blocks: when it is over, there is an
+// answer.
+func (t *triangle) end(cohort int, c cell) store.Day {
+	return t.days(cohort + (c.to+1)*t.block - 1).Last
+}
+
+// lastStep returns the last step that any cell reaches and that is not after
+// as-of, -1 without any.
+func (t *triangle) lastStep() int {
+	last := t.cohorts - 1
+	for _, c := range t.cells {
+		last = max(last, t.cohorts-1+(c.to+1)*t.block-1)
+	}
+	if t.rows.len() == 0 {
+		return -1
+	}
+	now := t.rows.Number(t.view.env.AsOf) - t.rows.first
+	if t.own {
+		now = int(t.view.env.AsOf - t.firstDay())
+	}
+	return max(-1, min(last, now))
+}
+
+// The columns of the frames: the steps of the event of coming back, what is after
+// the last of them, the cohorts' event or set, and who is in no cohort of first
+// days because of days before.
+func (t *triangle) backColumn(step int) int { return step }
+func (t *triangle) startColumn(step int) int {
+	if t.start.Name == t.back.Name {
+		return step
+	}
+	return t.steps + 1 + step
+}
+func (t *triangle) setColumn() int    { return 2*t.steps + 1 }
+func (t *triangle) beforeColumn() int { return 2*t.steps + 1 }
+func (t *triangle) columns() int      { return 2*t.steps + 2 }
+
+// fill counts all cells, of the ids of a restriction.
+func (t *triangle) fill(ctx context.Context, r restriction) error {
+	t.reset()
+	c := t.view.columns(t.columns(), r)
+	if err := t.plan(c, r); err != nil {
 		return err
 	}
-	chunks := cohorts.chunks()
-	if !t.view.exact {
-		back, err := t.view.union(t.back, store.Period{First: t.days(0).First, Last: t.days(t.periods() - 1).Last})
+	if t.set != nil {
+		size, err := t.view.size(ctx, r.of(t.set))
 		if err != nil {
 			return err
 		}
-		chunks = merged(chunks, back.chunks())
+		for i := range t.size {
+			t.size[i] = size
+		}
 	}
-	return eachChunk(ctx, chunks, t.chunk)
+	return c.run(ctx, t.frame)
 }
 
-// periods returns the number of periods that any cell reaches.
-func (t *triangle) periods() int { return t.rows.len() + t.offsets - 1 }
-
-// days returns the days of period i, of which none after as-of is read.
-func (t *triangle) days(i int) store.Period {
-	days := t.rows.Days(t.rows.first + i)
-	days.Last = min(days.Last, t.view.env.AsOf)
-	return days
+// reset makes room for the counts.
+func (t *triangle) reset() {
+	t.size = make([]uint64, t.cohorts)
+	t.count, t.returned = make([][]uint64, t.cohorts), make([][]uint64, len(t.cells))
+	for i := range t.count {
+		t.count[i] = make([]uint64, len(t.cells))
+	}
+	for n := range t.returned {
+		t.returned[n] = make([]uint64, t.steps)
+	}
 }
 
-// chunk adds one chunk to the counts.
-func (t *triangle) chunk(c uint32) error {
-	before := roaring.New()
-	if t.first {
-		var err error
-		days := store.Period{First: t.start.First, Last: t.days(0).First - 1}
-		days.Last = min(days.Last, t.view.env.AsOf)
-		if before, err = t.set(t.start, days, c); err != nil {
+// plan says what is read into which column.
+func (t *triangle) plan(c *columns, r restriction) error {
+	for i := range t.steps {
+		if err := c.add(t.backColumn(i), t.back, t.days(i)); err != nil {
+			return err
+		}
+		if i >= t.cohorts || t.set != nil || t.start.Name == t.back.Name {
+			continue
+		}
+		if err := c.add(t.startColumn(i), t.start, t.days(i)); err != nil {
 			return err
 		}
 	}
-	ring := make([]*roaring.Bitmap, min(t.offsets, t.rows.len()))
-	for i := range t.periods() {
-		var active *roaring.Bitmap
-		var err error
-		if i < t.rows.len() {
-			if active, err = t.set(t.start, t.days(i), c); err != nil {
-				return err
-			}
-			cohort := active
-			if t.first {
-				cohort = roaring.AndNot(active, before)
-				before.Or(active)
-			}
-			t.size[i] += cohort.GetCardinality()
-			ring[i%len(ring)] = cohort
+	if t.mode == ModeOnOrAfter && t.steps > 0 {
+		later := store.Period{First: t.days(t.steps-1).Last + 1, Last: t.view.env.AsOf}
+		if err := c.add(t.steps, t.back, later); err != nil {
+			return err
 		}
-		if !t.view.ended(t.rows.Days(t.rows.first + i).Last) {
-			continue
-		}
-		back := active
-		if active == nil || t.back.Name != t.start.Name {
-			if back, err = t.set(t.back, t.days(i), c); err != nil {
-				return err
-			}
-		}
-		t.meet(i, back, ring)
+	}
+	switch {
+	case t.rows.len() == 0:
+	case t.set != nil:
+		c.addSet(t.setColumn(), r.of(t.set))
+	case t.kind == CohortFirst:
+		return c.addBefore(t.beforeColumn(), t.start, t.firstDay())
 	}
 	return nil
-}
-
-// meet counts who of the cohorts in the ring came back in period i.
-func (t *triangle) meet(i int, back *roaring.Bitmap, ring []*roaring.Bitmap) {
-	t.returned[i] += back.GetCardinality()
-	if back.IsEmpty() {
-		return
-	}
-	for k := max(0, i-t.offsets+1); k <= min(i, t.rows.len()-1); k++ {
-		t.count[k][i-k] += ring[k%len(ring)].AndCardinality(back)
-	}
-}
-
-// set returns the ids of some days of an event within a chunk.
-func (t *triangle) set(e store.Event, days store.Period, c uint32) (*roaring.Bitmap, error) {
-	days = days.Intersect(stored(e))
-	if days.Empty() {
-		return roaring.New(), nil
-	}
-	return chunkSet(t.view.snap, union{event: e, days: days}, c)
 }

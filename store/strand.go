@@ -1,0 +1,184 @@
+package store
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// A strand is one set of a chunk as a frame walks through it, container by
+// container: the positions of a list, or roaring bytes where they lie.
+type strand struct {
+	column int
+	filter bool
+
+	list  []uint32 // what is left of a list, else nil
+	bytes portable
+	next  int // container of bytes
+	at    int // where it starts
+
+	container
+}
+
+// container is the positions of a strand that have one upper half.
+type container struct {
+	key    uint32 // the upper half; noKey past the last
+	card   int
+	values []uint32 // of a list, else nil
+	runs   []byte   // pairs of start and length − 1
+	array  []byte   // lower halves
+	bitset []byte
+}
+
+// noKey is above every upper half.
+const noKey = 1 << 16
+
+// strandOf returns the strand of a day in a chunk, at its first container; ok is
+// false where the day has no bits there.
+func (r *reader) strandOf(d frameDay, number uint32) (s strand, ok bool, err error) {
+	s.column, s.filter = d.column, d.filter
+	if ops := r.view.opsOf(d.key, number); ops != nil {
+		b, err := r.dayChunk(d.key, number)
+		if err != nil || b.IsEmpty() {
+			return s, false, err
+		}
+		return s, true, s.ofBitmap(b)
+	}
+	if d.bucket == nil {
+		return s, false, nil
+	}
+	v, err := r.chunkValue(d.bucket, d.key, number)
+	if v == nil || err != nil {
+		return s, false, err
+	}
+	c, err := r.openChunk(d.key, number, v)
+	if err != nil {
+		return s, false, err
+	}
+	if c.kind == chunkList {
+		s.list, err = c.positions(make([]uint32, 0, c.card))
+		if err != nil {
+			return s, false, err
+		}
+		return s, true, s.advance()
+	}
+	return s, true, s.ofBytes(c.data)
+}
+
+// ofBitmap has the strand walk through a bitmap that is not empty.
+func (s *strand) ofBitmap(b *roaring.Bitmap) error {
+	data, err := b.ToBytes()
+	if err != nil {
+		return err
+	}
+	return s.ofBytes(data)
+}
+
+func (s *strand) ofBytes(data []byte) error {
+	var ok bool
+	if s.bytes, ok = parsePortable(data); !ok || s.bytes.n == 0 {
+		return errContainers
+	}
+	s.at = s.bytes.body
+	return s.advance()
+}
+
+var errContainers = corruptf("roaring bytes do not hold together")
+
+// advance moves to the next container.
+func (s *strand) advance() error {
+	before := s.key
+	if s.bytes.data == nil {
+		s.advanceList()
+		return nil
+	}
+	p, i := s.bytes, s.next
+	if i == p.n {
+		s.container = container{key: noKey}
+		if s.at != len(p.data) {
+			return errContainers
+		}
+		return nil
+	}
+	size, ok := p.size(i, s.at)
+	if !ok || s.at+size > len(p.data) || i > 0 && uint32(p.key(i)) <= before {
+		return errContainers
+	}
+	data := p.data[s.at : s.at+size]
+	s.container = container{key: uint32(p.key(i)), card: p.card(i)}
+	switch {
+	case p.isRuns(i):
+		s.runs = data[2:]
+	case s.card <= arrayMax:
+		s.array = data
+	default:
+		s.bitset = data
+		if !hasBits(data, s.card) {
+			return errContainers
+		}
+	}
+	s.next, s.at = i+1, s.at+size
+	return nil
+}
+
+func (s *strand) advanceList() {
+	if len(s.list) == 0 {
+		s.container = container{key: noKey}
+		return
+	}
+	high, n := s.list[0]>>16, 1
+	for n < len(s.list) && s.list[n]>>16 == high {
+		n++
+	}
+	s.container = container{key: high, card: n, values: s.list[:n]}
+	s.list = s.list[n:]
+}
+
+// hasBits reports whether a bitset has so many bits.
+func hasBits(bitset []byte, card int) bool {
+	n := 0
+	for ; len(bitset) >= 8; bitset = bitset[8:] {
+		n += bits.OnesCount64(binary.LittleEndian.Uint64(bitset))
+	}
+	return n == card
+}
+
+// lows returns the lower halves of the positions, ascending, in dst, which has
+// room for all there can be; false where the bytes do not hold together.
+func (c *container) lows(dst []uint16) ([]uint16, bool) {
+	dst = dst[:0]
+	switch {
+	case c.values != nil:
+		for _, v := range c.values {
+			dst = append(dst, uint16(v))
+		}
+	case c.runs != nil:
+		for r := c.runs; len(r) >= 4; r = r[4:] {
+			start, length := uint32(binary.LittleEndian.Uint16(r)), uint32(binary.LittleEndian.Uint16(r[2:]))
+			if start+length >= containerBits || len(dst) > 0 && start <= uint32(dst[len(dst)-1]) {
+				return nil, false
+			}
+			for v := start; v <= start+length; v++ {
+				dst = append(dst, uint16(v))
+			}
+		}
+	case c.array != nil:
+		last := -1
+		for a := c.array; len(a) >= 2; a = a[2:] {
+			v := binary.LittleEndian.Uint16(a)
+			if int(v) <= last {
+				return nil, false
+			}
+			last = int(v)
+			dst = append(dst, v)
+		}
+	default:
+		for w := range containerWords {
+			for word := binary.LittleEndian.Uint64(c.bitset[8*w:]); word != 0; word &= word - 1 {
+				dst = append(dst, uint16(64*w+bits.TrailingZeros64(word)))
+			}
+		}
+	}
+	return dst, len(dst) == c.card
+}
