@@ -75,7 +75,7 @@ const (
 func (s *Snapshot) Frames(columns int) *Frames {
 	return &Frames{
 		snap: s, columns: make([][]uint64, columns), dirty: make([]bool, columns),
-		full: min(frameBits, frameTotal/max(columns, 1)),
+		full:  min(frameBits, frameTotal/max(columns, 1)),
 		index: make([]uint32, containerBits), lows: make([]uint16, 0, containerBits),
 	}
 }
