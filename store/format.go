@@ -75,24 +75,25 @@ var (
 	keyJournal = []byte("journal")
 )
 
-// tag distinguishes the kinds of sealed values.
+// tag distinguishes the kinds of sealed values. The numbers are part of the
+// format.
 type tag byte
 
 const (
-	tagFormat tag = iota + 1
-	tagSettings
-	tagEvent
-	tagChunk
-	tagTotal
-	tagIDs
-	tagBrand
-	tagJournal
-	tagFolded
-	tagSet
-	tagSetChunk
-	tagJournalState
-	tagLogHeader
-	tagLog
+	tagFormat       tag = 1
+	tagSettings     tag = 2
+	tagEvent        tag = 3
+	tagChunk        tag = 4
+	tagTotal        tag = 5
+	tagIDs          tag = 6
+	tagBrand        tag = 7
+	tagJournal      tag = 8
+	tagFolded       tag = 9
+	tagSet          tag = 10
+	tagSetChunk     tag = 11
+	tagJournalState tag = 12
+	tagLogHeader    tag = 13
+	tagLog          tag = 14
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
