@@ -46,6 +46,8 @@ func (w *world) askAll(t *testing.T) {
 	for range 3 {
 		w.askFunnel(t, src)
 		w.askOrdered(t, src)
+		w.askID(t, src)
+		w.askStreaking(t, src)
 		w.askActive(t, src)
 		w.askRetention(t, src)
 		w.askBetween(t, src)

@@ -146,15 +146,17 @@ func (p *planner) every(x everyDay) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	days = days.Intersect(store.Period{First: e.First, Last: p.view.env.AsOf})
-	if e.Days == 0 || days.Empty() {
-		return nothing{}, nil
-	}
-	counts, err := p.view.snap.Days(e, days)
+	return p.view.every(e, days.Intersect(store.Period{First: e.First, Last: p.view.env.AsOf}))
+}
+
+// every returns the node of the intersection of an event's days: of all of them,
+// also those before its first stored one.
+func (v *view) every(e store.Event, days store.Period) (node, error) {
+	counts, err := v.daysOf(e, days)
 	if err != nil {
 		return nil, err
 	}
-	if len(counts) != days.Len() {
+	if len(counts) == 0 || len(counts) != days.Len() {
 		return nothing{}, nil
 	}
 	slices.SortStableFunc(counts, func(a, b store.DayCount) int {
@@ -164,7 +166,7 @@ func (p *planner) every(x everyDay) (node, error) {
 	for _, c := range counts {
 		n.days = append(n.days, c.Day)
 	}
-	n.numbers, err = p.view.snap.ChunkNumbers(e, oneDay(n.days[0]))
+	n.numbers, err = v.snap.ChunkNumbers(e, oneDay(n.days[0]))
 	return n, err
 }
 

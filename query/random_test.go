@@ -165,7 +165,7 @@ func (w *world) grow(t *testing.T) {
 
 // change marks and unmarks a few, folds and reopens.
 func (w *world) change(t *testing.T) {
-	for range w.rng.IntN(6) {
+	for range w.rng.IntN(8) {
 		m := w.mark()
 		switch w.rng.IntN(8) {
 		case 6, 7:
@@ -184,6 +184,8 @@ func (w *world) change(t *testing.T) {
 			if want := w.unmark(m.Event, m.ID, m.Day); err != nil || got != want {
 				t.Fatalf("unmark %v: got %v, %v, want %v", m, got, err, want)
 			}
+		case 4:
+			w.checkIn(t)
 		default:
 			if _, err := w.db.Mark(t.Context(), m.Event, m.ID, m.Day); err != nil {
 				t.Fatal(err)

@@ -134,7 +134,7 @@ func TestUsage(t *testing.T) {
 			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("never")}, query.FunnelOptions{Order: query.Loose, Over: bad})
 			return err
 		},
-		"order text": func() error { _, err := query.ParseOrder("Any"); return err },
+		"order text":  func() error { _, err := query.ParseOrder("Any"); return err },
 		"active from": func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{From: bad}); return err },
 		"active to":   func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{To: bad}); return err },
 		"active by":   func() error { _, err := query.Active(ctx, db, "active", query.ActiveOptions{By: 9}); return err },

@@ -46,6 +46,9 @@ func (r Result) String() string {
 	return resultNames[r]
 }
 
+// MarshalText writes the result as String does.
+func (r Result) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // Tally counts what became of marks.
 type Tally struct{ New, Already, Shared uint64 }
 
