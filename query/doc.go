@@ -31,10 +31,10 @@
 // # As-of
 //
 // Every question has a today, its as-of: the store's current day, or another that
-// is asked for. The reports [Active], [Retention], [RetentionBetween] and [Funnel]
-// never read a mark after it. [Count], [Size], [Members] and [Bitmap] read every
-// stored day, unless as-of is given. A period has ended when its last day is not
-// after as-of and is before the store's current day.
+// is asked for. The reports [Active], [Retention], [RetentionBetween], [Funnel],
+// [Streak] and [Streaking] never read a mark after it. [Count], [Size], [Members],
+// [Bitmap] and [Calendar] read every stored day, unless as-of is given. A period has
+// ended when its last day is not after as-of and is before the store's current day.
 //
 // # Answers
 //
@@ -49,6 +49,7 @@
 // Sets are evaluated chunk by chunk, a chunk being a fixed range of positions:
 // memory is one chunk for each set at hand, whatever the store holds, and the
 // context is checked between chunks. The count of one day is noted in the store.
+// Questions about one id, [Streak], [Calendar] and [CheckIn], look up one bit a day.
 //
 // # Errors
 //

@@ -364,6 +364,43 @@ func ExampleRetentionBetween() {
 
 // Several questions of one snapshot see the same marks, whatever is marked in
 // between.
+func ExampleStreak() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	s, err := query.Streak(context.Background(), db, "active", "1", query.All(), query.AsOf(store.Date(2026, time.January, 8)))
+	fmt.Println(s.Current, s.Longest, *s.LastDay, s.Shared, err)
+	// Output: 3 3 2026-01-07 false <nil>
+}
+
+func ExampleStreaking() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	asOf := query.AsOf(store.Date(2026, time.January, 7))
+	n, err := query.Streaking(context.Background(), db, "active", 2, asOf)
+	fmt.Println(n, "ids have been active for 2 days or more,", err)
+	// Output: 3 ids have been active for 2 days or more, <nil>
+}
+
+func ExampleCalendar() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	c, err := query.Calendar(context.Background(), db, "active", "6", query.Month(2026, time.January))
+	fmt.Println(c.Days, c.Shared, err)
+	// Output: [2026-01-07 2026-01-12] false <nil>
+}
+
+func ExampleCheckIn() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	for range 2 {
+		c, err := query.CheckIn(context.Background(), db, "active", "2", store.Date(2026, time.January, 8))
+		fmt.Println(c.Result, c.FirstToday, c.Streak, err)
+	}
+	// Output:
+	// new true 4 <nil>
+	// already false 4 <nil>
+}
+
 func ExampleSource() {
 	db, cleanup := exampleStore()
 	defer cleanup()

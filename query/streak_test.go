@@ -68,8 +68,6 @@ func (w *world) askStreaking(t *testing.T, src query.Source) {
 	a := w.ask(asOf, true)
 	want := uint64(0)
 	for pos := range scope.of(a, w.union(event, w.begin, a.asOf)) {
-		// Both runs of n days are in a current streak of n days, but one that ends
-		// the day before while as-of is marked is in one that is longer.
 		if w.current(event, pos, a.asOf) >= n {
 			want++
 		}

@@ -106,6 +106,14 @@ func TestUsage(t *testing.T) {
 			_, err := query.Funnel(ctx, db, []query.Step{query.TextStep("@bots")}, query.FunnelOptions{})
 			return err
 		},
+		"streak over":   func() error { _, err := query.Streak(ctx, db, "active", "1", bad); return err },
+		"calendar over": func() error { _, err := query.Calendar(ctx, db, "never", "1", bad); return err },
+		"streak of 0":   func() error { _, err := query.Streaking(ctx, db, "active", 0); return err },
+		"long streak":   func() error { _, err := query.Streaking(ctx, db, "active", 1<<22); return err },
+		"streaking in": func() error {
+			_, err := query.Streaking(ctx, db, "active", 1, query.In(query.Scope{Among: query.Saved("no")}))
+			return err
+		},
 		"order": func() error {
 			_, err := query.Funnel(ctx, db, []query.Step{query.EventStep("active")}, query.FunnelOptions{Order: 4})
 			return err
@@ -210,6 +218,18 @@ func TestErrors(t *testing.T) {
 		},
 		"ordered funnel": func(ctx context.Context, src query.Source) error {
 			_, err := query.Funnel(ctx, src, []query.Step{query.EventStep("active"), query.EventStep("active")}, query.FunnelOptions{Order: query.Loose})
+			return err
+		},
+		"streak": func(ctx context.Context, src query.Source) error {
+			_, err := query.Streak(ctx, src, "active", "1", query.All())
+			return err
+		},
+		"streaking": func(ctx context.Context, src query.Source) error {
+			_, err := query.Streaking(ctx, src, "active", 2)
+			return err
+		},
+		"calendar": func(ctx context.Context, src query.Source) error {
+			_, err := query.Calendar(ctx, src, "active", "1", query.All())
 			return err
 		},
 		"active by day": func(ctx context.Context, src query.Source) error {

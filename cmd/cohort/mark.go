@@ -42,10 +42,11 @@ placement. With any bad id, or ids of two brands, nothing is done.`,
 }
 
 // mark marks ids in the store.
-func (a *app) mark(ctx context.Context, c creation, event string, ids []string, on dayFlag) (facts, error) {
-	do := func(db *store.DB) (facts, error) {
-		return a.facts(db, event, ids, on, func(id string, day store.Day) (store.Result, error) {
-			return db.Mark(ctx, event, id, day)
+func (a *app) mark(ctx context.Context, c creation, event string, ids []string, on dayFlag) (facts[factResult], error) {
+	do := func(db *store.DB) (facts[factResult], error) {
+		return factsOf(a, db, event, ids, on, func(id string, day store.Day) (factResult, error) {
+			r, err := db.Mark(ctx, event, id, day)
+			return factResult{id, r.String()}, err
 		})
 	}
 	for {
@@ -58,7 +59,7 @@ func (a *app) mark(ctx context.Context, c creation, event string, ids []string, 
 			return f, err
 		}
 		if err != nil {
-			return facts{}, err
+			return facts[factResult]{}, err
 		}
 		f, err := do(db)
 		return f, f.partly(err, ids)
@@ -68,7 +69,7 @@ func (a *app) mark(ctx context.Context, c creation, event string, ids []string, 
 // markNew marks in a store that does not exist. It is made beside its path and
 // takes its place once all is marked, so that a mark that fails leaves none. The
 // error is [fs.ErrExist] where there is a store by then.
-func (a *app) markNew(ctx context.Context, c creation, do func(*store.DB) (facts, error)) (f facts, err error) {
+func (a *app) markNew(ctx context.Context, c creation, do func(*store.DB) (facts[factResult], error)) (f facts[factResult], err error) {
 	folder := filepath.Dir(a.db)
 	dir, err := os.MkdirTemp(folder, ".cohort-new-*")
 	if err != nil {
@@ -118,8 +119,9 @@ may be: such a bit stays. The ids stay known. With any bad id nothing is done.`,
 			if err != nil {
 				return err
 			}
-			f, err := a.facts(db, args[0], args[1:], on, func(id string, day store.Day) (store.Result, error) {
-				return db.Unmark(ctx, args[0], id, day)
+			f, err := factsOf(a, db, args[0], args[1:], on, func(id string, day store.Day) (factResult, error) {
+				r, err := db.Unmark(ctx, args[0], id, day)
+				return factResult{id, r.String()}, err
 			})
 			if err != nil {
 				return f.partly(err, args[1:])
@@ -132,21 +134,22 @@ may be: such a bit stays. The ids stay known. With any bad id nothing is done.`,
 	return cmd
 }
 
-// facts is what marks or unmarks of one day did.
-type facts struct {
-	Event   string       `json:"event"`
-	Day     string       `json:"day"`
-	Results []factResult `json:"results"`
+// facts is what was done with some ids on one day: a result each.
+type facts[R any] struct {
+	Event   string `json:"event"`
+	Day     string `json:"day"`
+	Results []R    `json:"results"`
 }
 
+// factResult is what a mark or an unmark did.
 type factResult struct {
 	ID     string `json:"id"`
 	Result string `json:"result"`
 }
 
-// facts checks all ids, then does one thing with each on a day, and closes the
+// factsOf checks all ids, then does one thing with each on a day, and closes the
 // store. With an error come the results before it.
-func (a *app) facts(db *store.DB, event string, ids []string, on dayFlag, do func(string, store.Day) (store.Result, error)) (f facts, err error) {
+func factsOf[R any](a *app, db *store.DB, event string, ids []string, on dayFlag, do func(string, store.Day) (R, error)) (f facts[R], err error) {
 	defer closeInto(&err, db)
 	day := a.today(db)
 	if on.day != nil {
@@ -155,19 +158,19 @@ func (a *app) facts(db *store.DB, event string, ids []string, on dayFlag, do fun
 	if err := checkIDs(db, event, ids); err != nil {
 		return f, err
 	}
-	f = facts{Event: event, Day: day.String()}
+	f = facts[R]{Event: event, Day: day.String()}
 	for _, id := range ids {
 		r, err := do(id, day)
 		if err != nil {
 			return f, err
 		}
-		f.Results = append(f.Results, factResult{id, r.String()})
+		f.Results = append(f.Results, r)
 	}
 	return f, nil
 }
 
 // partly says in an error which of the ids were done before it.
-func (f facts) partly(err error, ids []string) error {
+func (f facts[R]) partly(err error, ids []string) error {
 	n := len(f.Results)
 	if err == nil || n == 0 {
 		return err
@@ -175,7 +178,7 @@ func (f facts) partly(err error, ids []string) error {
 	return fmt.Errorf("%w (%d of %d ids are done, up to %q)", err, n, len(ids), ids[n-1])
 }
 
-func (a *app) writeFacts(f facts) error {
+func (a *app) writeFacts(f facts[factResult]) error {
 	g := &grid{head: []string{"id", "result"}}
 	for _, r := range f.Results {
 		g.add(r.ID, r.Result)
