@@ -21,9 +21,13 @@ type ActiveOptions struct {
 	// day, 1 to 3660. They are left out where By is longer. Default 7 and 30;
 	// an empty slice that is not nil asks for none.
 	Trailing []int
+	// Histogram asks for the histogram of active periods.
+	Histogram bool
 	// AsOf is the today of the report: no later mark is read. Default: the
 	// store's current day.
 	AsOf *store.Day
+	// Scope chooses the ids that are counted. Default: all.
+	Scope Scope
 }
 
 // maxTrailing is the longest window, in days.
@@ -36,6 +40,18 @@ type ActiveReport struct {
 	// MeanStickiness is the mean of the stickiness of the days that have ended,
 	// each weighing the same. Only by day.
 	MeanStickiness Rate `json:"mean_stickiness"`
+	// Histogram tells how many ids were active in how many of the periods up to
+	// as-of: its element k-1 is of k periods. Only where it is asked for.
+	Histogram []ActiveOn `json:"histogram"`
+	// Breakdown is the report of each part that the scope asks for.
+	Breakdown []Part[ActiveReport] `json:"breakdown"`
+}
+
+// ActiveOn is how many ids were active in a number of periods.
+type ActiveOn struct {
+	Periods int    `json:"periods"`
+	Exactly uint64 `json:"exactly"`  // in so many of the periods
+	AtLeast uint64 `json:"at_least"` // in so many or more
 }
 
 // ActiveRow is one period of a report.
@@ -61,13 +77,16 @@ type Window struct {
 	Active uint64
 }
 
-// MarshalJSON writes as_of as a date; mean_stickiness is left out unless by day.
+// MarshalJSON writes as_of as a date; mean_stickiness is left out unless by day,
+// histogram and breakdown where they were not asked for.
 func (r ActiveReport) MarshalJSON() ([]byte, error) {
 	out := struct {
-		AsOf           string      `json:"as_of"`
-		Rows           []ActiveRow `json:"rows"`
-		MeanStickiness *Rate       `json:"mean_stickiness,omitempty"`
-	}{AsOf: r.AsOf.String(), Rows: r.Rows}
+		AsOf           string               `json:"as_of"`
+		Rows           []ActiveRow          `json:"rows"`
+		MeanStickiness *Rate                `json:"mean_stickiness,omitempty"`
+		Histogram      []ActiveOn           `json:"histogram,omitempty"`
+		Breakdown      []Part[ActiveReport] `json:"breakdown,omitempty"`
+	}{AsOf: r.AsOf.String(), Rows: r.Rows, Histogram: r.Histogram, Breakdown: r.Breakdown}
 	if len(r.Rows) > 0 && r.Rows[0].byDay() {
 		out.MeanStickiness = &r.MeanStickiness
 	}
@@ -100,10 +119,10 @@ func (r ActiveRow) MarshalJSON() ([]byte, error) {
 // union of days, never a sum.
 //
 // It reads each day of the span, and of the windows that reach before it, once,
-// chunk by chunk. Trailing windows take 10 to 30 ns per id and day, however long
-// they are, and 16 to 32 bytes of memory for each id of one chunk. Errors that
-// match [ErrUsage]: a period that does not exist, From after To, an option out of
-// range, more than 100,000 rows. Others are the context's or the store's.
+// chunk by chunk. Memory is 12 KiB at most for each period, 24 with windows. Errors
+// that match [ErrUsage]: a period that does not exist, From after To, an option out
+// of range, [ErrTwoBrands], more than 100,000 rows. Others are the context's or the
+// store's.
 func Active(ctx context.Context, src Source, event string, o ActiveOptions) (*ActiveReport, error) {
 	windows, err := o.windows()
 	if err != nil {
@@ -111,7 +130,8 @@ func Active(ctx context.Context, src Source, event string, o ActiveOptions) (*Ac
 	}
 	var report *ActiveReport
 	err = ask(src, o.AsOf, true, func(v *view) error {
-		e, _, err := v.event(event)
+		p := planner{view: v}
+		e, err := p.event(event)
 		if err != nil {
 			return err
 		}
@@ -119,16 +139,13 @@ func Active(ctx context.Context, src Source, event string, o ActiveOptions) (*Ac
 		if err != nil {
 			return err
 		}
-		report = &ActiveReport{AsOf: v.env.AsOf, Rows: make([]ActiveRow, r.len())}
-		for i := range report.Rows {
-			days := r.Days(r.first + i)
-			report.Rows[i].Period = r.Period(r.first + i)
-			report.Rows[i].Incomplete = !v.ended(days.Last)
-		}
-		if o.By == ByDay {
-			return v.activeByDay(ctx, e, r, windows, report)
-		}
-		return v.activeByPeriod(ctx, e, r, report)
+		whole, parts, err := breakdown(&p, o.Scope, func(who restriction) (ActiveReport, error) {
+			a := v.actives(e, r, windows, o.Histogram)
+			err := a.fill(ctx, who)
+			return a.report(), err
+		})
+		whole.Breakdown, report = parts, &whole
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -136,7 +153,7 @@ func Active(ctx context.Context, src Source, event string, o ActiveOptions) (*Ac
 	return report, nil
 }
 
-// activeWindows are the windows of a report by day.
+// activeWindows are the windows of a report by day; none where periods are longer.
 type activeWindows struct {
 	days  []int // each once: those asked for, then that of stickiness
 	shown int   // how many of them were asked for
@@ -158,6 +175,9 @@ func (o ActiveOptions) windows() (activeWindows, error) {
 			w.days = append(w.days, n)
 		}
 	}
+	if o.By != ByDay {
+		return activeWindows{}, nil
+	}
 	w.shown = len(w.days)
 	if w.month = slices.Index(w.days, 30); w.month < 0 {
 		w.month = slices.Index(w.days, 28)
@@ -167,69 +187,4 @@ func (o ActiveOptions) windows() (activeWindows, error) {
 		w.days = append(w.days, 30)
 	}
 	return w, nil
-}
-
-// activeByDay fills the rows of a report by day.
-func (v *view) activeByDay(ctx context.Context, e store.Event, r rows, w activeWindows, report *ActiveReport) error {
-	span := store.Period{First: store.Day(r.first), Last: min(store.Day(r.last), v.env.AsOf)}
-	counts, err := v.trailing(ctx, e, span, w.days)
-	if err != nil {
-		return err
-	}
-	stored, err := v.daysOf(e, span)
-	if err != nil {
-		return err
-	}
-	for _, d := range stored {
-		report.Rows[int(d.Day)-r.first].Active = d.Count
-	}
-	var sticky []Rate
-	for i := range report.Rows {
-		row := &report.Rows[i]
-		row.Trailing = make([]Window, w.shown)
-		for k, n := range w.days[:w.shown] {
-			row.Trailing[k].Days = n
-		}
-		if i >= span.Len() {
-			continue // after as-of
-		}
-		for k := range row.Trailing {
-			row.Trailing[k].Active = counts[k][i]
-		}
-		row.Stickiness = Ratio(row.Active, counts[w.month][i])
-		if !row.Incomplete {
-			sticky = append(sticky, row.Stickiness)
-		}
-	}
-	report.MeanStickiness = meanRate(sticky)
-	return nil
-}
-
-// activeByPeriod fills the rows of a report by periods longer than a day. It
-// walks the chunks outside and the periods inside, so that what it reads of a
-// chunk stands together in the file.
-func (v *view) activeByPeriod(ctx context.Context, e store.Event, r rows, report *ActiveReport) error {
-	if r.len() == 0 {
-		return nil
-	}
-	read := v.read(e)
-	span := store.Period{First: r.Days(r.first).First, Last: r.Days(r.last).Last}.Intersect(read)
-	whole, err := v.union(e, span)
-	if err != nil {
-		return err
-	}
-	return eachChunk(ctx, whole.chunks(), func(c uint32) error {
-		for i := range report.Rows {
-			days := r.Days(r.first + i).Intersect(read)
-			if days.Empty() {
-				continue
-			}
-			n, err := chunkCount(v.snap, union{event: e, days: days}, c)
-			if err != nil {
-				return err
-			}
-			report.Rows[i].Active += n
-		}
-		return nil
-	})
 }

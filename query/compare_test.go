@@ -49,6 +49,7 @@ func (w *world) askAll(t *testing.T) {
 		w.askID(t, src)
 		w.askStreaking(t, src)
 		w.askActive(t, src)
+		w.askLifecycle(t, src)
 		w.askRetention(t, src)
 		w.askBetween(t, src)
 	}
@@ -243,38 +244,6 @@ func (w *world) ends(event string) (from, to query.Period, first, last store.Day
 		}
 	}
 	return from, to, first, last, ok && first <= last
-}
-
-func (w *world) askActive(t *testing.T, src query.Source) {
-	event, by, asOf := w.event(w.anyBrand()), everyBy[w.rng.IntN(3)], w.asOf()
-	from, to, first, last, ok := w.ends(event)
-	trailing := [][]int{nil, {7, 30}, {28}, {1, 2, 3}, {}, {30, 28}, {60, 7}}[w.rng.IntN(7)]
-	a := w.ask(asOf, true)
-	shown := trailing
-	if trailing == nil {
-		shown = []int{7, 30}
-	}
-	rows := []any{}
-	var sum, n float64
-	if ok {
-		spans, labels := w.eachPeriod(by, first, last)
-		for i := range spans {
-			row := a.activeRow(event, by, spans[i], labels[i], shown)
-			if s, ok := row["stickiness"].(float64); ok && row["incomplete"] == false {
-				sum, n = sum+s, n+1
-			}
-			rows = append(rows, map[string]any(row))
-		}
-	}
-	want := map[string]any{"as_of": a.asOf.String(), "rows": rows}
-	if by == query.ByDay && len(rows) > 0 {
-		want["mean_stickiness"] = nil
-		if n > 0 {
-			want["mean_stickiness"] = sum / n
-		}
-	}
-	got, err := query.Active(t.Context(), src, event, query.ActiveOptions{From: from, To: to, By: by, Trailing: trailing, AsOf: asOf})
-	w.compareJSON(t, got, err, want, "active %s from %v to %v by %v, trailing %v, as of %s", event, from, to, by, trailing, asOfText(asOf))
 }
 
 func (w *world) askBetween(t *testing.T, src query.Source) {

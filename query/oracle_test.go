@@ -1,7 +1,6 @@
 package query_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -221,34 +220,6 @@ func (m *model) overlap(a, b int) float64 {
 		return 0
 	}
 	return float64(a) * float64(b) / (1 << 32)
-}
-
-// activeRow is a row of active ids, in the keys of its JSON.
-type activeRow map[string]any
-
-func (a asking) activeRow(event string, by query.By, days store.Period, label string, trailing []int) activeRow {
-	count := func(first store.Day) int {
-		if days.First > a.asOf {
-			return 0
-		}
-		return len(a.union(event, first, min(days.Last, a.asOf)))
-	}
-	row := activeRow{"period": label, "active": float64(count(days.First)), "incomplete": !a.ended(days.Last)}
-	if by != query.ByDay {
-		return row
-	}
-	month := 30
-	for _, n := range trailing {
-		row[fmt.Sprintf("w%d", n)] = float64(count(days.Last - store.Day(n) + 1))
-		if n == 28 && !slices.Contains(trailing, 30) {
-			month = 28
-		}
-	}
-	row["stickiness"] = nil
-	if f := fraction(count(days.First), count(days.Last-store.Day(month)+1)); f != nil {
-		row["stickiness"] = *f
-	}
-	return row
 }
 
 // eachPeriod lists the periods, and labels, that hold the days first to last.

@@ -373,3 +373,12 @@ func (w *orderedWalk) entriesAfter(d store.Day) uint64 {
 	}
 	return n
 }
+
+// daysOf lists the stored days of an event within a period; none of one never
+// written.
+func (v *view) daysOf(e store.Event, p store.Period) ([]store.DayCount, error) {
+	if p = p.Intersect(stored(e)); p.Empty() {
+		return nil, nil
+	}
+	return v.snap.Days(e, p)
+}

@@ -140,6 +140,7 @@ func (t *triangle) lastStep() int {
 // The columns of the frames: the steps of the event of coming back, what is after
 // the last of them, the cohorts' event or set, and who is in no cohort of first
 // days because of days before.
+// The lanes are as the first steps + 1.
 func (t *triangle) backColumn(step int) int { return step }
 func (t *triangle) startColumn(step int) int {
 	if t.start.Name == t.back.Name {

@@ -1,6 +1,10 @@
 package query
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"cohort/store"
+)
 
 // The columns of frames are sets of the same positions, as words of bits. One that
 // is nil is empty. All of a frame have the same length.
@@ -59,8 +63,17 @@ func or(x, y []uint64) {
 // lanes are unions of columns, each of some that follow one another. The words
 // are its own.
 type lanes struct {
-	sets [][]uint64 // nil where empty
-	room [][]uint64
+	sets  [][]uint64 // nil where empty
+	room  [][]uint64
+	width int // columns that each is the union of
+}
+
+// fill makes each lane a copy of a column, of the first so many of a frame.
+func (l *lanes) fill(f *store.Frames, n int) {
+	for i := range n {
+		l.set(i, f.Column(i))
+	}
+	l.width = 1
 }
 
 // set makes lane j a copy of a column.
@@ -85,16 +98,16 @@ func (l *lanes) or(j, k int) {
 	}
 }
 
-// widen makes each lane, which is a column, the union of it and those after it, so
-// many in all. Twice as many are united at each step: 30 columns take five.
+// widen makes each lane the union of a column and those after it, so many in all,
+// no fewer than it is of. Twice as many are united at each step: 30 columns take
+// five.
 func (l *lanes) widen(width int) {
-	have := 1
-	for have < width {
-		step := min(have, width-have)
+	for l.width < width {
+		step := min(l.width, width-l.width)
 		for j := range l.sets {
 			l.or(j, j+step) // which is not yet widened by this step
 		}
-		have += step
+		l.width += step
 	}
 }
 
