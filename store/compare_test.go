@@ -221,10 +221,7 @@ func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 			}
 		}
 		if len(e.days) == 0 { // bound, with nothing left
-			addAny(t, db, rng, marksOf(name, 0, m.known[e.brand].ids()[:1]))
-			if err := db.DeleteDay(ctx, name, 0); err != nil {
-				t.Fatalf("%v", err)
-			}
+			m.bind(t, db, name, e.brand)
 		}
 	}
 	m.rebuildSets(t, db)
@@ -235,6 +232,31 @@ func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 		rows = rows[n:]
 	}
 	return db
+}
+
+// bind makes an event of a brand without days.
+func (m *model) bind(t tb, db *store.DB, name string, b placement.Brand) {
+	t.Helper()
+	id, known := "", m.known[b].ids()
+	switch {
+	case len(known) > 0:
+		id = known[0]
+	case m.kind == placement.Branded:
+		id = branded(b.String(), 1<<50)
+	default:
+		id = "77"
+	}
+	if _, err := db.Mark(ctx, name, id, 0); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if err := db.DeleteDay(ctx, name, 0); err != nil {
+		t.Fatalf("%v", err)
+	}
+	if len(known) == 0 { // no id is known
+		if done, err := db.Erase(ctx, id); err != nil || done.Result != store.Cleared {
+			t.Fatalf("erase: %+v, %v", done, err)
+		}
+	}
 }
 
 func marksOf(event string, day store.Day, ids []string) []store.Mark {

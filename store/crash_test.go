@@ -80,6 +80,15 @@ func childMarks(path, seed string) error {
 func toggle(db *store.DB, worker int, rng *rand.Rand) {
 	for {
 		id := strconv.Itoa(worker*crashIDs + rng.IntN(crashIDs))
+		if rng.IntN(30) == 0 {
+			say("> erase %s 0 0", id)
+			if _, err := db.Erase(ctx, id); err != nil {
+				say("! %q", err)
+				return
+			}
+			say("< erase %s 0 0 done", id)
+			continue
+		}
 		event, day := "event-"+strconv.Itoa(rng.IntN(3)), today-store.Day(rng.IntN(3))
 		act, bit := db.Unmark, rng.IntN(2)
 		if bit == 1 {
@@ -172,11 +181,47 @@ func (s *crashState) read(t *testing.T, c *child) {
 			s.pending[f] = n
 			continue
 		}
+		if f.event == "erase" {
+			delete(s.pending, f)
+			s.erased(f.id)
+			continue
+		}
 		if want := resultOf(s.bits[f], n); f.id != "all" && result != want {
 			t.Fatalf("%s, want %s", line, want)
 		}
 		delete(s.pending, f)
 		s.bits[f] = n
+	}
+}
+
+// erased: an id has no bit any more.
+func (s *crashState) erased(id string) {
+	for f := range s.bits {
+		if f.id == id {
+			s.bits[f] = 0
+		}
+	}
+}
+
+// settleErase decides whether an id was erased: from all days and the registry, or
+// from none.
+func (s *crashState) settleErase(t *testing.T, snap *store.Snapshot, id string) {
+	t.Helper()
+	known, _, err := snap.Known(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !known {
+		s.erased(id)
+	}
+	for f, n := range s.bits {
+		if f.id != id {
+			continue
+		}
+		at, err := snap.Has(f.event, id, store.Period{First: f.day, Last: f.day})
+		if err != nil || at.Has != (n == 1) {
+			t.Fatalf("half an erasure: %s is known: %v; %v: %v, %v, want %d", id, known, f, at, err, n)
+		}
 	}
 }
 
@@ -201,6 +246,10 @@ func (s *crashState) settle(t *testing.T, db *store.DB) {
 	}
 	defer mustClose(t, snap)
 	for f, n := range s.pending {
+		if f.event == "erase" {
+			s.settleErase(t, snap, f.id)
+			continue
+		}
 		b, err := snap.Bitmap(f.event, store.Period{First: f.day, Last: f.day})
 		if err != nil {
 			t.Fatal(err)
@@ -275,7 +324,7 @@ func (s *crashState) compareDay(t *testing.T, snap *store.Snapshot, day crashFac
 	}
 }
 
-// TestKill kills a process that marks, unmarks, loads, deletes and folds at
+// TestKill kills a process that marks, unmarks, erases, loads, deletes and folds at
 // random moments, opening included. What it had acknowledged must be there, and
 // what it had not must be there whole or not at all. The same file goes on
 // through all rounds.

@@ -119,6 +119,18 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 	return i, nil
 }
 
+// foldRest folds all that the view has, in the transaction at hand.
+func (w *writer) foldRest() error {
+	for work := foldWork(w.view); len(work) > 0; {
+		n, err := w.foldSome(work)
+		if err != nil {
+			return err
+		}
+		work = work[n:]
+	}
+	return nil
+}
+
 // foldDay folds units of the first one's day until limit bytes are written. It
 // returns how many it folded and the bytes written.
 func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error) {

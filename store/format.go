@@ -271,6 +271,9 @@ func unsealEvent(name, v []byte) (eventRecord, error) {
 //	first u64 | second u64
 type pair struct{ first, second uint64 }
 
+// less returns the difference of the counters, modulo 2⁶⁴.
+func (c pair) less(d pair) pair { return pair{c.first - d.first, c.second - d.second} }
+
 func (c pair) seal(t tag, key []byte) []byte {
 	v := binary.LittleEndian.AppendUint64(make([]byte, sealSize, sealSize+16), c.first)
 	return seal(t, key, binary.LittleEndian.AppendUint64(v, c.second))

@@ -326,20 +326,28 @@ func (db *DB) endLog() error {
 		return nil
 	}
 	return db.rewrite("end the log", func(w *writer) (bool, error) {
-		for work := foldWork(w.view); len(work) > 0; {
-			n, err := w.foldSome(work)
-			if err != nil {
-				return false, err
-			}
-			work = work[n:]
-		}
-		w.draft.floor = w.draft.seq
-		if err := w.putJournalState(journalState{w.draft.floor, 0}); err != nil {
+		if err := w.foldRest(); err != nil {
 			return false, err
 		}
-		w.ended = true
-		return true, w.journal().SetSequence(w.draft.seq)
+		return true, w.endJournal(true)
 	})
+}
+
+// endJournal notes that nothing in the journal is needed any more: all of it is
+// folded. Where a log is open, it ends, and the file has everything; one that is
+// just being started goes on.
+func (w *writer) endJournal(logging bool) error {
+	w.draft.floor = w.draft.seq
+	if err := w.putFloor(w.draft.floor); err != nil {
+		return err
+	}
+	if logging {
+		w.ended = true
+		if err := w.putJournalState(journalState{w.draft.floor, 0}); err != nil {
+			return err
+		}
+	}
+	return w.journal().SetSequence(w.draft.seq)
 }
 
 // dropLog removes the log's files; viewMu is held.

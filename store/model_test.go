@@ -12,6 +12,7 @@ import (
 	"cohort/placement"
 	"cohort/store"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"pgregory.net/rapid"
 )
 
@@ -77,6 +78,7 @@ func runModel(t *rapid.T, m *model, ids []string, dir string) {
 		"load":        k.load,
 		"delete":      k.delete,
 		"save set":    k.saveSet,
+		"erase":       k.erase,
 		"fold":        k.fold,
 		"reopen":      k.reopen,
 		"crash":       k.crash,
@@ -255,6 +257,12 @@ func (k *machine) readOnly(t *rapid.T) {
 	if _, err := db.Load(ctx); !sameError(err, store.ErrReadOnly) {
 		t.Fatalf("load: %v, want %v", err, store.ErrReadOnly)
 	}
+	if _, err := db.SaveSet(ctx, "bots", placement.Brand{}, roaring.New()); !sameError(err, store.ErrReadOnly) {
+		t.Fatalf("save: %v, want %v", err, store.ErrReadOnly)
+	}
+	if _, err := db.Erase(ctx, k.ids[0]); !sameError(err, store.ErrReadOnly) {
+		t.Fatalf("erase: %v, want %v", err, store.ErrReadOnly)
+	}
 	if err := db.DeleteDay(ctx, "active", today); !sameError(err, store.ErrReadOnly) {
 		t.Fatalf("delete: %v, want %v", err, store.ErrReadOnly)
 	}
@@ -275,6 +283,7 @@ func (k *machine) snapshotStays(t *rapid.T) {
 	k.markMany(t)
 	k.unmark(t)
 	k.saveSet(t)
+	k.erase(t)
 	k.fold(t)
 	k.delete(t)
 	if after, err := s.Digest(); err != nil || after != before {

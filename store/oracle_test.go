@@ -178,6 +178,47 @@ func (m *model) unmark(k store.Mark) (store.Result, error) {
 	return store.Cleared, nil
 }
 
+// erase removes an id, and its bits unless they are shared.
+func (m *model) erase(id string) (done store.Erasure, err error) {
+	brand, mixed, err := m.kind.Parse(id)
+	if err != nil {
+		return done, err
+	}
+	at := mixed.Placement()
+	if _, ok := m.known[brand][at][mixed]; !ok {
+		return store.Erasure{Result: store.Absent}, nil
+	}
+	done.Result = store.Shared
+	if !m.others(brand, mixed) {
+		done.Result = store.Cleared
+		for _, e := range m.events {
+			days := done.Days
+			for day, set := range e.days {
+				if e.brand == brand && set[at] {
+					m.clear(e, day, at)
+					done.Days++
+				}
+			}
+			if done.Days > days {
+				done.Events++
+			}
+		}
+		for _, set := range m.sets {
+			if set.brand == brand && set.bits[at] {
+				delete(set.bits, at)
+				done.Sets++
+			}
+		}
+	}
+	if delete(m.known[brand][at], mixed); len(m.known[brand][at]) == 0 {
+		delete(m.known[brand], at)
+	}
+	if len(m.known[brand]) == 0 {
+		delete(m.known, brand)
+	}
+	return done, nil
+}
+
 func (m *model) clear(e *modelEvent, day store.Day, at uint32) {
 	delete(e.days[day], at)
 	if len(e.days[day]) == 0 {

@@ -175,6 +175,8 @@ func write(db *store.DB) (ok bool, questions []string) {
 	set, err := db.SaveIDs(ctx, "bots", noErrors([]string{branded("USR", 5), branded("USR", 1<<40)}))
 	expect("save", set.Count, uint64(2), err)
 	expect("delete set", nil, nil, db.DeleteSet(ctx, "staff"))
+	done, err := db.Erase(ctx, branded("USR", 1003))
+	expect("erase", done, store.Erasure{Result: store.Cleared, Events: 1, Days: 1, Sets: 1}, err)
 	return ok, questions
 }
 

@@ -120,15 +120,58 @@ func (r *reader) foldedIDs(b placement.Brand, number uint32, value []byte) ([]id
 	return out, nil
 }
 
-// countIDs adds to the counts of a brand's ids and placements.
+// putRegistryChunk writes a registry chunk of ids, ascending, or removes it where
+// there are none.
+func (w *writer) putRegistryChunk(b placement.Brand, number uint32, ids []idEntry) error {
+	bucket, err := w.registry().CreateBucketIfNotExists(brandBucketKey(b))
+	switch {
+	case err != nil:
+	case len(ids) == 0:
+		err = bucket.Delete(chunkKey(number))
+	case w.set.ids == placement.Number:
+		set := roaring.New()
+		for _, e := range ids {
+			set.Add(e.mixed.Placement())
+		}
+		var value []byte
+		value, err = sealChunkAs(tagIDs, idsSealKey(b, number), number, w.set.registryBits(), set)
+		if err == nil {
+			err = bucket.Put(chunkKey(number), value)
+		}
+	default:
+		err = bucket.Put(chunkKey(number), sealIDs(b, number, ids, w.set.keepStrings()))
+	}
+	if err != nil {
+		return fmt.Errorf("registry of brand %q: %w", b, err)
+	}
+	return nil
+}
+
+// countIDs adds to the counts of a brand's ids and placements, modulo 2⁶⁴. A brand of
+// which no id is left in the registry leaves it.
 func (w *writer) countIDs(b placement.Brand, add pair) error {
 	have, err := w.foldedCounts(b)
 	if err != nil {
 		return err
 	}
 	sum := pair{have.first + add.first, have.second + add.second}
+	if sum == (pair{}) {
+		return w.dropBrand(b)
+	}
 	if err := w.brands().Put(brandBucketKey(b), sum.seal(tagBrand, brandBucketKey(b))); err != nil {
 		return fmt.Errorf("counts of brand %q: %w", b, err)
+	}
+	return nil
+}
+
+// dropBrand removes a brand of which the registry has no id.
+func (w *writer) dropBrand(b placement.Brand) error {
+	err := w.brands().Delete(brandBucketKey(b))
+	if err == nil && w.registry().Bucket(brandBucketKey(b)) != nil {
+		err = w.registry().DeleteBucket(brandBucketKey(b))
+	}
+	if err != nil {
+		return fmt.Errorf("registry of brand %q: %w", b, err)
 	}
 	return nil
 }

@@ -191,6 +191,7 @@ type chunkChange struct {
 	old    []byte    // the sealed chunk, or nil
 	ops    *chunkOps // of the journal, or nil
 	add    []uint32  // in any order, repeats allowed
+	remove []uint32  // of what is there, not of add
 
 	value         []byte // the new sealed chunk, nil where no bit is left
 	before, after uint64 // cardinalities of the old and the new chunk
@@ -210,7 +211,7 @@ func (s settings) sparse() int { return 1 << s.chunkBits() / 256 }
 // mergeChunk computes the new chunk.
 func (r *reader) mergeChunk(c *chunkChange) error {
 	slices.Sort(c.add)
-	if c.ops == nil {
+	if c.ops == nil && len(c.remove) == 0 {
 		if done, err := r.mergeLists(c); done || err != nil {
 			return err
 		}
@@ -227,6 +228,9 @@ func (r *reader) mergeChunk(c *chunkChange) error {
 	}
 	c.before = b.GetCardinality()
 	c.ops.apply(b)
+	for _, p := range c.remove {
+		b.Remove(p)
+	}
 	unfolded := b.GetCardinality()
 	b.AddMany(c.add)
 	c.after = b.GetCardinality()

@@ -104,7 +104,10 @@ func (a *app) root() *cobra.Command {
 		title string
 		add   []func() *cobra.Command
 	}{
-		{"Facts:", []func() *cobra.Command{a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand, a.saveCommand, a.unsaveCommand}},
+		{"Facts:", []func() *cobra.Command{
+			a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand,
+			a.saveCommand, a.unsaveCommand, a.eraseCommand,
+		}},
 		{"Questions:", []func() *cobra.Command{
 			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.funnelCommand,
 			a.streakCommand, a.calendarCommand,
