@@ -22,9 +22,9 @@ import (
 type request struct {
 	state   atomic.Uint32 // requestQueued, then taken or withdrawn, once
 	facts   []fact
-	results []Result // as long as facts; those before the failed one are set
-	err     error    // set with done
-	done    chan struct{}
+	results []Result      // as long as facts; those before the failed one are set
+	err     error         // set with done
+	done    chan struct{} // room for one: that it is committed or refused
 
 	oneFact   [1]fact // room for the one fact of most requests
 	oneResult [1]Result
@@ -54,6 +54,21 @@ type gathered struct {
 	// that it was committed or failed.
 	after atomic.Pointer[view]
 	done  atomic.Bool
+}
+
+// newRequest returns a request without facts.
+func (db *DB) newRequest() *request {
+	if r, ok := db.idle.Get().(*request); ok {
+		return r
+	}
+	return &request{done: make(chan struct{}, 1)}
+}
+
+// release takes back a request whose outcome was received; it spares the
+// collector two allocations a mark.
+func (db *DB) release(r *request) {
+	*r = request{done: r.done}
+	db.idle.Put(r)
 }
 
 // submit hands the request to the committer and waits until it is committed or
@@ -243,7 +258,7 @@ func (db *DB) commitLoop(ctx context.Context) {
 // enough.
 func (g *gathered) wake() {
 	for _, r := range g.requests {
-		close(r.done)
+		r.done <- struct{}{}
 	}
 	g.requests = nil
 }

@@ -49,6 +49,7 @@ type DB struct {
 	lookMu sync.Mutex // guards looker
 	looker *looker    // nil until it is wanted
 
+	idle      sync.Pool      // of *request
 	requests  chan *request  // to the gatherer
 	ready     chan struct{}  // from the writer, when it can take a group
 	groups    chan *gathered // to the writer

@@ -218,7 +218,7 @@ func (l *Loader) commitJournal() error {
 		}
 	}
 	for part := range slices.Chunk(facts, recordMarks) {
-		r := &request{facts: part, results: make([]Result, len(part)), done: make(chan struct{})}
+		r := &request{facts: part, results: make([]Result, len(part)), done: make(chan struct{}, 1)}
 		if err := l.db.submit(l.ctx, r); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"cohort/placement"
 
@@ -79,6 +80,22 @@ type opened struct {
 	events sync.Map // event name -> eventRecord
 	days   sync.Map // dayKey -> *bolt.Bucket of chunks
 	brands sync.Map // placement.Brand -> *bolt.Bucket of registry chunks
+	chunks sync.Map // chunkRef -> *chunk
+	ids    sync.Map // idsRef -> *idsValue
+	held   atomic.Int32
+}
+
+// openedMax bounds the chunks that a looker keeps: about 10 MB.
+const openedMax = 1 << 16
+
+type chunkRef struct {
+	day    dayKey
+	number uint32
+}
+
+type idsRef struct {
+	brand  placement.Brand
+	number uint32
 }
 
 // keep returns what m has of the key, or else what open finds, which it keeps
@@ -93,6 +110,34 @@ func keep[K, V comparable](m *sync.Map, key K, open func() (V, error)) (V, error
 		m.Store(key, v)
 	}
 	return v, err
+}
+
+// keepSome is keep of chunks, as long as there is room.
+func keepSome[K comparable, V any](o *opened, m *sync.Map, key K, open func() (*V, error)) (*V, error) {
+	if v, ok := m.Load(key); ok {
+		return v.(*V), nil
+	}
+	v, err := open()
+	if err == nil && v != nil && o.held.Add(1) <= openedMax {
+		m.Store(key, v)
+	}
+	return v, err
+}
+
+// foldedChunk returns a chunk of a day, or nil where it has none.
+func (r *reader) foldedChunk(k dayKey, number uint32) (*chunk, error) {
+	if r.opened == nil {
+		return r.readChunk(k, number)
+	}
+	return keepSome(r.opened, &r.opened.chunks, chunkRef{k, number}, func() (*chunk, error) { return r.readChunk(k, number) })
+}
+
+// registryChunk returns a chunk of a brand's registry, or nil where it has none.
+func (r *reader) registryChunk(b placement.Brand, number uint32) (*idsValue, error) {
+	if r.opened == nil {
+		return r.readIDs(b, number)
+	}
+	return keepSome(r.opened, &r.opened.ids, idsRef{b, number}, func() (*idsValue, error) { return r.readIDs(b, number) })
 }
 
 // chunkBucket returns the bucket of a day's chunks, or nil where none is folded.

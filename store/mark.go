@@ -106,12 +106,14 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 			return result, err
 		}
 	}
-	req := &request{done: make(chan struct{})}
+	req := db.newRequest()
 	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
 	if err := db.submit(ctx, req); err != nil {
-		return 0, err
+		return 0, err // the committer may still have it
 	}
-	return req.results[0], req.err
+	result, err := req.results[0], req.err
+	db.release(req)
+	return result, err
 }
 
 // fact is a mark or unmark whose parts were checked.

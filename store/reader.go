@@ -98,17 +98,26 @@ func (r *reader) bit(k dayKey, pos uint32) (set, base bool, err error) {
 // foldedBit returns whether a bit is set in its chunk.
 func (r *reader) foldedBit(k dayKey, pos uint32) (bool, error) {
 	number := pos >> r.set.chunkBits()
+	c, err := r.foldedChunk(k, number)
+	if c == nil || err != nil {
+		return false, err
+	}
+	return c.contains(pos)
+}
+
+// readChunk is foldedChunk without what the reader keeps.
+func (r *reader) readChunk(k dayKey, number uint32) (*chunk, error) {
 	bucket, err := r.chunkBucket(k)
 	if bucket == nil || err != nil {
-		return false, err
+		return nil, err
 	}
 	v, err := r.chunkValue(bucket, k, number)
 	if v == nil || err != nil {
-		return false, err
+		return nil, err
 	}
 	c, err := r.openChunk(k, number, v)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", k.day(), err)
+		return nil, fmt.Errorf("%s: %w", k.day(), err)
 	}
-	return c.contains(pos)
+	return &c, nil
 }

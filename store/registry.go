@@ -47,11 +47,11 @@ func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool,
 // foldedKnown is known of the ids that the registry has.
 func (r *reader) foldedKnown(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
 	number := m.Placement() >> r.set.registryBits()
-	value, err := r.idsValue(b, number)
-	if value == nil || err != nil {
-		return false, false, err
-	}
 	if r.set.ids == placement.Number {
+		value, err := r.idsValue(b, number)
+		if value == nil || err != nil {
+			return false, false, err
+		}
 		c, err := r.openIDSet(b, number, value)
 		if err != nil {
 			return false, false, err
@@ -59,14 +59,24 @@ func (r *reader) foldedKnown(b placement.Brand, m placement.Mixed) (self, others
 		self, err = c.contains(m.Placement())
 		return self, false, err
 	}
-	v, err := r.openIDs(b, number, value)
-	if err != nil {
+	v, err := r.registryChunk(b, number)
+	if v == nil || err != nil {
 		return false, false, err
 	}
 	for i := v.find(m.Placement()); i < v.n && v.mixed(i).Placement() == m.Placement(); i++ {
 		self, others = self || v.mixed(i) == m, others || v.mixed(i) != m
 	}
 	return self, others, nil
+}
+
+// readIDs is registryChunk without what the reader keeps.
+func (r *reader) readIDs(b placement.Brand, number uint32) (*idsValue, error) {
+	value, err := r.idsValue(b, number)
+	if value == nil || err != nil {
+		return nil, err
+	}
+	v, err := r.openIDs(b, number, value)
+	return &v, err
 }
 
 // openIDSet opens a registry chunk of a store of numbers.

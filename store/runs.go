@@ -14,7 +14,7 @@ func shortMax(n int) int { return 16 + n/16 }
 
 // own returns the list with a short run of its own, ready for put.
 func (r runs[T]) own() runs[T] {
-	r.short = append(make([]T, 0, len(r.short)+8), r.short...)
+	r.short = append(make([]T, 0, len(r.short)+2), r.short...) // a commit adds one, mostly
 	return r
 }
 
