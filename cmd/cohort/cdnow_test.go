@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,7 @@ func TestCDNOW(t *testing.T) {
 
 	checkCDNOWCounts(t, db)
 	checkCDNOWReports(t, db)
+	checkCDNOWTriangles(t, file, db)
 }
 
 func checkCDNOWCounts(t *testing.T, db string) {
@@ -141,4 +143,103 @@ func checkCDNOWReports(t *testing.T, db string) {
 		reached = append(reached, s.Reached)
 	}
 	checkFigures(t, "funnel", reached, 7846, 1157, 369)
+}
+
+// checkCDNOWTriangles compares the whole triangles by month and by ISO week, and
+// the lifecycles, with those of maps filled from the file.
+func checkCDNOWTriangles(t *testing.T, file, db string) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for by, name := range map[string]func(time.Time) string{
+		"month": func(d time.Time) string { return d.Format("2006-01") },
+		"week": func(d time.Time) string {
+			year, week := d.ISOWeek()
+			return fmt.Sprintf("%d-W%02d", year, week)
+		},
+	} {
+		var periods []string // in order
+		for d := time.Date(1997, 1, 1, 0, 0, 0, 0, time.UTC); d.Before(time.Date(1998, 7, 1, 0, 0, 0, 0, time.UTC)); d = d.AddDate(0, 0, 1) {
+			if n := name(d); len(periods) == 0 || periods[len(periods)-1] != n {
+				periods = append(periods, n)
+			}
+		}
+		active := map[string]map[string]bool{} // by customer: the periods
+		for line := range strings.Lines(string(data)) {
+			fields := strings.Fields(line)
+			d, err := time.Parse("20060102", fields[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if active[fields[0]] == nil {
+				active[fields[0]] = map[string]bool{}
+			}
+			active[fields[0]][name(d)] = true
+		}
+		compareCDNOW(t, db, by, periods, active)
+	}
+}
+
+func compareCDNOW(t *testing.T, db, by string, periods []string, active map[string]map[string]bool) {
+	t.Helper()
+	n := len(periods)
+	returned := make([][]uint64, n) // by first period and offset
+	cycles := make([][4]uint64, n)  // new, returning, resurrecting, dormant
+	for i := range returned {
+		returned[i] = make([]uint64, n)
+	}
+	for _, in := range active {
+		first := -1
+		for i, p := range periods {
+			was := i > 0 && in[periods[i-1]]
+			switch {
+			case !in[p] && was:
+				cycles[i][3]++
+			case !in[p]:
+			case first < 0:
+				cycles[i][0]++
+			case was:
+				cycles[i][1]++
+			default:
+				cycles[i][2]++
+			}
+			if in[p] && first < 0 {
+				first = i
+			}
+			if in[p] {
+				returned[first][i-first]++
+			}
+		}
+	}
+	var retention struct {
+		Cohorts []struct {
+			Period string
+			Size   uint64
+			Cells  []struct{ Count uint64 }
+		}
+	}
+	askJSON(t, &retention, "--db", db, "retention", "purchase", "--by", by, "--periods", fmt.Sprint(n))
+	var lifecycle struct {
+		Rows []struct {
+			Period                                string
+			New, Returning, Resurrecting, Dormant uint64
+		}
+	}
+	askJSON(t, &lifecycle, "--db", db, "lifecycle", "purchase", "--by", by)
+	if len(retention.Cohorts) != n || len(lifecycle.Rows) != n {
+		t.Fatalf("%d cohorts and %d rows by %s, want %d", len(retention.Cohorts), len(lifecycle.Rows), by, n)
+	}
+	for i, p := range periods {
+		c, row := retention.Cohorts[i], lifecycle.Rows[i]
+		var got []uint64
+		for _, cell := range c.Cells {
+			got = append(got, cell.Count)
+		}
+		if c.Period != p || row.Period != p || c.Size != returned[i][0] {
+			t.Errorf("row %d by %s is %s of %d, and %s, want %s of %d", i, by, c.Period, c.Size, row.Period, p, returned[i][0])
+		}
+		checkFigures(t, "cohort of "+p, got, returned[i]...)
+		checkFigures(t, "lifecycle of "+p, []uint64{row.New, row.Returning, row.Resurrecting, row.Dormant}, cycles[i][:]...)
+	}
 }

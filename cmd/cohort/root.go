@@ -109,7 +109,7 @@ func (a *app) root() *cobra.Command {
 			a.saveCommand, a.unsaveCommand, a.eraseCommand,
 		}},
 		{"Questions:", []func() *cobra.Command{
-			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.funnelCommand,
+			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.lifecycleCommand, a.funnelCommand,
 			a.streakCommand, a.calendarCommand,
 			a.exportCommand,
 		}},
