@@ -73,17 +73,13 @@ func (s *Snapshot) Events(prefix string) (events []Event, err error) {
 
 func (r *reader) describe(name string, rec eventRecord) (Event, error) {
 	e := Event{Name: name, Brand: rec.brand, number: rec.number}
-	days, err := r.dayCounts(rec.number, Period{MinDay, MaxDay})
+	days, bytes, err := r.daySizes(rec.number, Period{MinDay, MaxDay})
 	if err != nil {
 		return e, err
 	}
+	e.Bytes = bytes
 	for _, d := range days {
-		t, err := r.total(makeDayKey(rec.number, d.Day))
-		if err != nil {
-			return e, err
-		}
 		e.Marks += d.Count
-		e.Bytes += t.second
 	}
 	if e.Days = len(days); e.Days > 0 {
 		e.First, e.Last = days[0].Day, days[len(days)-1].Day

@@ -153,31 +153,38 @@ func (s *Snapshot) Days(e Event, p Period) (days []DayCount, err error) {
 
 // dayCounts merges the folded totals with the days that only the journal has.
 func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
+	days, _, err := r.daySizes(event, p)
+	return days, err
+}
+
+// daySizes is dayCounts, and the bytes that the chunks of these days take in the
+// file.
+func (r *reader) daySizes(event uint32, p Period) (days []DayCount, bytes uint64, err error) {
 	p = p.Intersect(Period{MinDay, MaxDay})
 	if p.Empty() {
-		return nil, nil
+		return nil, 0, nil
 	}
-	var days []DayCount
 	first, last := makeDayKey(event, p.First), makeDayKey(event, p.Last)
 	c := r.totals().Cursor()
 	kb, _ := c.Seek(first.bytes())
 	if before, v := previous(c, kb); before != nil && !totalHolds(before, v) {
-		return nil, corruptf("totals: key %x does not hold", before)
+		return nil, 0, corruptf("totals: key %x does not hold", before)
 	}
 	for kb, v := c.Seek(first.bytes()); kb != nil; kb, v = c.Next() {
 		k, ok := parseDayKey(kb)
 		if !ok {
-			return nil, corruptf("totals: a key of %d bytes", len(kb))
+			return nil, 0, corruptf("totals: a key of %d bytes", len(kb))
 		}
 		// The one behind the period too: it may be a day of it whose key is damaged.
 		t, err := openTotal(k, v)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if k > last {
 			break
 		}
 		days = append(days, DayCount{k.day(), t.first})
+		bytes += t.second
 	}
 	merge := false
 	r.view.days.Ascend(first, func(k dayKey, d *dayOps) bool {
@@ -195,7 +202,7 @@ func (r *reader) dayCounts(event uint32, p Period) ([]DayCount, error) {
 	if merge {
 		days = slices.DeleteFunc(days, func(c DayCount) bool { return c.Count == 0 })
 	}
-	return days, nil
+	return days, bytes, nil
 }
 
 // DayCount returns the exact cardinality of one day of an event, 0 for an event
