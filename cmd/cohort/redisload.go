@@ -96,7 +96,7 @@ func (l *redisLoad) bit(loader *store.Loader, row *redisRow, position uint64) er
 	case row.Refused != nil:
 		return l.refuse(row, *row.Refused)
 	case id < 0 || id >= placement.Placements:
-		return l.refuse(row, ingest.Refusal{Reason: ingest.BadID, Detail: strconv.FormatInt(id, 10)})
+		return l.refuse(row, ingest.Refusal{Reason: ingest.BadID, Found: strconv.FormatInt(id, 10)})
 	}
 	row.digits = strconv.AppendInt(row.digits[:0], id, 10)
 	row.ID = string(row.digits)
@@ -130,7 +130,7 @@ func (l *redisLoad) reportRefused(row *redisRow) {
 		return
 	}
 	l.shown++
-	l.app.errorf("key %s: %d refused: %s: %s", clip(row.key), row.refused, row.why.Reason, clip(row.why.Detail))
+	l.app.errorf("key %s: %d refused: %s", clip(row.key), row.refused, inWords(row.why))
 	if l.shown == shownRefusals {
 		l.app.errorf("refused rows of further keys are only counted")
 	}

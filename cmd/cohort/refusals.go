@@ -52,11 +52,7 @@ func (r *refusals) add(b *ingest.Batch, i int) error {
 
 // show reports one row.
 func (r *refusals) show(file string, m *ingest.Mark) {
-	detail := ""
-	if m.Refused.Detail != "" {
-		detail = ": " + clip(m.Refused.Detail)
-	}
-	r.app.errorf("%s: line %d: refused: %s%s", file, m.Line, m.Refused.Reason, detail)
+	r.app.errorf("%s: line %d: refused: %s", file, m.Line, inWords(m.Refused))
 	switch {
 	case r.total < shownRefusals:
 	case r.rejects == nil:
@@ -72,6 +68,17 @@ func (r *refusals) Close() error {
 		return nil
 	}
 	return r.rejects.Close()
+}
+
+// inWords returns why a row is refused.
+func inWords(r *ingest.Refusal) string {
+	switch {
+	case r.Why != "":
+		return string(r.Reason) + ": " + r.Why
+	case r.Found != "":
+		return string(r.Reason) + ": " + clip(r.Found)
+	}
+	return string(r.Reason)
 }
 
 // clip returns text quoted, and cut where it is long.

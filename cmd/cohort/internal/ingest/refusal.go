@@ -43,14 +43,15 @@ type Mark struct {
 // Refusal is why a row is refused.
 type Refusal struct {
 	Reason Reason
-	Detail string // what was found, for a message
+	Found  string // the text that is at fault; "" where there is none, or Why tells it
+	Why    string // what is wrong, where the reason alone does not tell
 }
 
 // newMark turns a row into a mark; err is what its parser said of it.
 func newMark(row Row, err error, days *DayParser) Mark {
 	m := Mark{Line: row.Line, Event: row.Event, ID: row.ID, start: int32(row.start)}
 	if err != nil {
-		m.refuse(BadRow, err.Error())
+		m.Refused = &Refusal{Reason: BadRow, Why: err.Error()}
 		return m
 	}
 	if !utf8.ValidString(row.ID) || !utf8.ValidString(row.Event) || !utf8.ValidString(row.Time) {
@@ -67,7 +68,7 @@ func newMark(row Row, err error, days *DayParser) Mark {
 	return m
 }
 
-func (m *Mark) refuse(r Reason, detail string) { m.Refused = &Refusal{r, detail} }
+func (m *Mark) refuse(r Reason, found string) { m.Refused = &Refusal{Reason: r, Found: found} }
 
 // Adder takes marks, as a [store.Loader] does.
 type Adder interface {
@@ -98,7 +99,7 @@ func (m *Mark) Add(to Adder, kind placement.Kind) error {
 	case errors.Is(err, store.ErrInvalidDay):
 		m.refuse(BadTime, m.Day.String())
 	case errors.Is(err, store.ErrOtherBrand):
-		m.refuse(OtherBrand, err.Error())
+		m.Refused = &Refusal{Reason: OtherBrand, Why: err.Error()}
 	default:
 		return err
 	}

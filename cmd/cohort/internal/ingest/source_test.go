@@ -47,7 +47,7 @@ func rows(t testing.TB, format, text string, cols ingest.Columns) string {
 		for i, m := range b.Marks {
 			row, text := b.Row(i)
 			if m.Refused != nil && m.Refused.Reason == ingest.BadRow {
-				out = append(out, fmt.Sprintf("%d !%s %q", m.Line, m.Refused.Detail, text))
+				out = append(out, fmt.Sprintf("%d !%s %q", m.Line, m.Refused.Why, text))
 			} else {
 				out = append(out, fmt.Sprintf("%d %s|%s|%s", m.Line, m.ID, m.Event, row.Time))
 			}
