@@ -95,13 +95,14 @@ func (in *inputs) check(f *input, stdin io.Reader) (err error) {
 		}
 		from = f.file
 	}
-	regular := f.info != nil && f.info.Mode().IsRegular()
-	switch {
-	case !regular:
+	if size := bytesLeft(from); in.size >= 0 && size >= 0 {
+		in.size += size
+	} else {
 		in.size = -1
+	}
+	regular := f.info != nil && f.info.Mode().IsRegular()
+	if !regular {
 		from = counter{from, &in.read}
-	case in.size >= 0:
-		in.size += f.info.Size()
 	}
 	file, err := in.open(f, from)
 	if err != nil {
@@ -116,6 +117,24 @@ func (in *inputs) check(f *input, stdin io.Reader) (err error) {
 	err = f.file.Close()
 	f.file = nil
 	return err
+}
+
+// bytesLeft returns how many bytes of a regular file, which standard input can be,
+// are to be read; −1 of anything else.
+func bytesLeft(from io.Reader) int64 {
+	file, ok := from.(*os.File)
+	if !ok {
+		return -1
+	}
+	info, err := file.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return -1
+	}
+	at, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return -1
+	}
+	return info.Size() - at
 }
 
 // open reads a file's header.

@@ -34,7 +34,7 @@ var ErrOpenQuote = errors.New("the file ends within a quoted field")
 var ErrEncoding = errors.New("the file is UTF-16 text: convert it to UTF-8")
 
 // ErrNotCompressed: the file's name says that it is compressed, and it is not.
-var ErrNotCompressed = errors.New("holds no gzip or zstd data, as its name says")
+var ErrNotCompressed = errors.New("holds neither gzip nor zstd data, whatever its name says")
 
 // Row is one row of a file.
 type Row struct {

@@ -19,8 +19,9 @@ var errNamesEvent = errors.New("its keys name the event, and another was given")
 // Reason is why a key is not imported.
 type Reason string
 
-// The reasons: five of bitmapist's keys (what a week, a month or a year has is in
-// the keys of its days too), three of other keys, six of values.
+// The reasons: three of keys of longer periods (what a week, a month or a year has is
+// in the keys of its days too), two of bitmapist's keys, three of others, six of
+// values.
 const (
 	Week   Reason = "week"
 	Month  Reason = "month"

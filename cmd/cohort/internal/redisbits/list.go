@@ -47,8 +47,9 @@ type Listing struct {
 // List finds the keys of a layout, by SCAN. Those found are the ones that match
 // the pattern of Redis, or where it is empty the layout's own. A key that
 // matches and is not to be imported is listed with the reason. Keys made or
-// deleted meanwhile may be missing or listed. It takes a round trip for each
-// thousand keys of the database, and one more for each thousand that match.
+// deleted meanwhile may be missing or listed. For each of the layout's patterns it
+// takes a round trip for each thousand keys of the database, and one more for each
+// thousand that match.
 func (s *Server) List(ctx context.Context, l *Layout, pattern string) (Listing, error) {
 	patterns := l.patterns
 	if pattern != "" {

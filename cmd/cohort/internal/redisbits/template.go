@@ -41,7 +41,7 @@ func fields() []field {
 // parseTemplate returns the layout of a template. The event is that of all keys
 // where the template has none, else empty.
 func parseTemplate(text, event string) (*Layout, error) {
-	t, err := compileTemplate(text)
+	t, err := compileTemplate(text, fields())
 	if err != nil {
 		return nil, err
 	}
@@ -61,13 +61,27 @@ func parseTemplate(text, event string) (*Layout, error) {
 			return nil, fmt.Errorf("it has no %s: give {date}, {yyyymmdd}, or fields such as {yyyy}, {mm} and {dd}", part)
 		}
 	}
-	re, err := regexp.Compile("(?s)^" + t.regexp + "$")
-	if err != nil {
-		return nil, err
+	l := &Layout{patterns: []string{t.glob}}
+	var coarse []template
+	for _, c := range coarser() {
+		with, err := compileTemplate(text, c.fields)
+		if err != nil {
+			return nil, err
+		}
+		with.why = c.why
+		if with.glob != t.glob { // it has a {date}
+			coarse = append(coarse, with)
+			l.patterns = append(l.patterns, with.glob)
+		}
 	}
-	return &Layout{patterns: []string{t.glob}, split: func(key string) (string, date, Reason) {
-		m := re.FindStringSubmatch(key)
+	l.split = func(key string) (string, date, Reason) {
+		m := t.keys.FindStringSubmatch(key)
 		if m == nil {
+			for _, c := range coarse {
+				if c.keys.MatchString(key) {
+					return "", date{}, c.why
+				}
+			}
 			return "", date{}, OutsideLayout
 		}
 		of := event
@@ -87,26 +101,54 @@ func parseTemplate(text, event string) (*Layout, error) {
 			}
 		}
 		return of, d, ""
-	}}, nil
+	}
+	return l, nil
+}
+
+// longer is what a {date} can be in keys of a longer period.
+type longer struct {
+	why    Reason
+	fields []field
+}
+
+// coarser returns the periods whose keys are not imported, but named: the keys of
+// days say the same. A year is one of this century, lest every number be taken for
+// one.
+func coarser() []longer {
+	with := func(re, glob string) []field {
+		all := fields()
+		at := slices.IndexFunc(all, func(f field) bool { return f.name == "date" })
+		all[at] = field{name: "date", regexp: re, glob: glob}
+		return all
+	}
+	const d2, d4 = "[0-9][0-9]", "[0-9][0-9][0-9][0-9]"
+	return []longer{
+		{Month, with(`\d{4}-\d\d`, d4+"-"+d2)},
+		{Week, with(`\d{4}-W\d\d`, d4+"-W"+d2)},
+		{Year, with(`20\d\d`, "20"+d2)},
+	}
 }
 
 // template is a template translated.
 type template struct {
-	regexp, glob string
-	parts        []string // of the regexp's groups
+	keys  *regexp.Regexp // takes the keys of the template
+	parts []string       // of its groups
+	glob  string         // a pattern of Redis that takes all of them
+	why   Reason         // they are not imported, or ""
 }
 
-// compileTemplate translates a template from left to right.
-func compileTemplate(text string) (t template, err error) {
+// compileTemplate translates a template of some fields, from left to right.
+func compileTemplate(text string, all []field) (t template, err error) {
+	pattern := ""
 	var before *field // the field that ends where text begins
 	for text != "" {
-		f, literal, rest, err := nextToken(text)
+		f, literal, rest, err := nextToken(text, all)
 		if err != nil {
 			return t, err
 		}
 		text = rest
 		if f == nil {
-			t.regexp += regexp.QuoteMeta(literal)
+			pattern += regexp.QuoteMeta(literal)
 			t.glob += quoteGlob(literal)
 			// A digit after a field such as {m} could be of either.
 			if before != nil && before.elastic && '0' <= literal[0] && literal[0] <= '9' {
@@ -123,16 +165,17 @@ func compileTemplate(text string) (t template, err error) {
 				return t, fmt.Errorf("{%s}: it has the %s already", f.name, part)
 			}
 		}
-		t.regexp += f.regexp
+		pattern += f.regexp
 		t.glob += f.glob
 		t.parts = append(t.parts, f.parts...)
 		before = f
 	}
-	return t, nil
+	t.keys, err = regexp.Compile("(?s)^" + pattern + "$")
+	return t, err
 }
 
 // nextToken cuts the first field, or the text up to the next one, off a template.
-func nextToken(text string) (f *field, literal, rest string, err error) {
+func nextToken(text string, all []field) (f *field, literal, rest string, err error) {
 	if text[0] != '{' && text[0] != '}' {
 		end := strings.IndexAny(text, "{}")
 		if end < 0 {
@@ -147,7 +190,6 @@ func nextToken(text string) (f *field, literal, rest string, err error) {
 	if text[0] == '}' || !ok {
 		return nil, "", "", errors.New("a brace stands alone: write {{ or }} for one")
 	}
-	all := fields()
 	at := slices.IndexFunc(all, func(f field) bool { return f.name == name })
 	if at < 0 {
 		return nil, "", "", fmt.Errorf("{%s} is no field", name)
