@@ -126,7 +126,8 @@ func readMeta(f *os.File, at int64) (boltMeta, bool) {
 // checkPages walks the trees of the file and returns what does not hold
 // together: page numbers, types and counts, lengths, the order of keys, a page
 // met twice. With all false it leaves out the leaves of the chunks of days and
-// saved sets, nearly all of a large file, so that it takes a moment: what they hold is
+// saved sets, and of sketches, nearly all of a large file, so that it takes a moment:
+// what they hold is
 // checksummed, and no page number stands in them.
 func checkPages(path string, all bool) error {
 	f, err := os.Open(path)
@@ -249,7 +250,7 @@ func (c *pageCheck) bucket(root uint64, path [][]byte, deep int) error {
 		return corruptf("buckets nest deeper than %d", maxBucketDeep)
 	}
 	leavesAt := -1
-	if !c.all && deep == 2 && (bytes.Equal(path[0], bucketDays) || bytes.Equal(path[0], bucketSetChunks)) {
+	if !c.all && deep == 2 && (bytes.Equal(path[0], bucketDays) || bytes.Equal(path[0], bucketSetChunks) || bytes.Equal(path[0], bucketSketches)) {
 		var err error
 		if leavesAt, err = c.leafDepth(root); err != nil {
 			return inBucket(path, err)

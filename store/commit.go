@@ -182,7 +182,7 @@ func (db *DB) workFrom(g *gathered, base *view) {
 		g.base = nil // it needs a transaction, whose number is not known
 	}
 	d := base.draft(base.txid)
-	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view}, draft: d}
+	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view, precision: db.precision}, draft: d}
 	for _, r := range g.requests {
 		db.workOut(g, r)
 	}
@@ -196,11 +196,15 @@ func (db *DB) workOut(g *gathered, r *request) {
 		if g.base == nil {
 			return
 		}
-		if f.kind != opMark || f.folded.chunks != g.base.chunks {
+		switch {
+		case f.folded.chunks != g.base.chunks:
 			g.base = nil
 			return
+		case f.kind == opVisit:
+			r.results[i] = g.w.applyVisit(f, &g.rec)
+		default:
+			r.results[i] = g.w.applyFolded(f, &g.rec)
 		}
-		r.results[i] = g.w.applyFolded(f, &g.rec)
 	}
 }
 

@@ -27,7 +27,9 @@ import (
 func damaged(t testing.TB, path string, closed bool) {
 	t.Helper()
 	dir := t.TempDir()
-	db := mustOpen(t, filepath.Join(dir, "db"), options(placement.Branded))
+	opts := options(placement.Branded)
+	opts.SketchPrecision = 10
+	db := mustOpen(t, filepath.Join(dir, "db"), opts)
 	var rows []store.Mark
 	for day := range store.Day(90) { // the totals fill more than a page
 		rows = append(rows, slices.Collect(someMarks("daily", 3, uint64(day%4)))...)
@@ -46,6 +48,17 @@ func damaged(t testing.TB, path string, closed bool) {
 		t.Fatal(err)
 	}
 	saveSomeSets(t, db)
+	var visits []store.Visit
+	for i := range uint64(300) { // two blocks, a large sketch and a dense one
+		visits = append(visits, store.Visit{Page: fmt.Sprintf("page %d", i), ID: branded("USR", i%7), Day: today - 1},
+			store.Visit{Page: "large", ID: branded("USR", i), Day: today - 1})
+	}
+	for i := range uint64(600) {
+		visits = append(visits, store.Visit{Page: "dense", ID: branded("USR", i), Day: today - 40})
+	}
+	if _, err := db.ObserveMany(ctx, slices.Values(visits)); err != nil {
+		t.Fatal(err)
+	}
 	rows = slices.Collect(someMarks("recent", 50, 90_000))
 	for range 2 {
 		if err := db.Fold(ctx); err != nil {
@@ -60,6 +73,9 @@ func damaged(t testing.TB, path string, closed bool) {
 			}
 		}
 		rows = slices.Collect(someMarks("journal", 50, 95_000))
+		if _, err := db.Observe(ctx, "page 7", branded("PLR", 7), today); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if closed {
 		mustClose(t, db)

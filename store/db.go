@@ -23,9 +23,10 @@ type DB struct {
 	log  *slog.Logger
 	bolt *bolt.DB
 
-	verified *verified
-	view     atomic.Pointer[view] // what the journal holds, as of the last commit
-	dirty    atomic.Bool          // a commit was made since the file was opened
+	verified  *verified
+	precision uint8                // of sketches, from the first visit on that of the file
+	view      atomic.Pointer[view] // what the journal holds, as of the last commit
+	dirty     atomic.Bool          // a commit was made since the file was opened
 
 	failed atomic.Pointer[error] // set when the file's state is not known any more
 

@@ -12,7 +12,7 @@ import (
 
 // Digest returns a SHA-256, in hexadecimal, over what the store knows: the kind
 // of ids, every event with its brand, days and placements, every saved set with its
-// brand and placements, and every known id.
+// brand and placements, every known id, and the sketches of every page and day.
 // Stores that hold the same facts have the same digest, whatever the order and
 // the way in which they came, folded or not. Cost: it reads everything.
 func (s *Snapshot) Digest() (digest string, err error) {
@@ -26,6 +26,9 @@ func (s *Snapshot) Digest() (digest string, err error) {
 			return err
 		}
 		if err := s.digestIDs(&d); err != nil {
+			return err
+		}
+		if err := s.digestVisits(&d); err != nil {
 			return err
 		}
 		digest = hex.EncodeToString(d.h.Sum(nil))

@@ -62,15 +62,21 @@ func (db *DB) beginFold() *view {
 	return v
 }
 
-// foldUnit is one chunk to fold: of a day, or of a brand's registry.
+// foldUnit is one chunk to fold: of a day, or of a brand's registry; or the visits
+// of a block of pages on a day.
 type foldUnit struct {
 	day    dayKey
 	ids    bool
+	visits bool
 	brand  placement.Brand
 	number uint32
 }
 
-// foldWork lists the chunks that a view has operations for, days first.
+// of reports whether it is a chunk of the day.
+func (u foldUnit) of(k dayKey) bool { return !u.ids && !u.visits && u.day == k }
+
+// foldWork lists the chunks that a view has operations for, days first, and the
+// blocks it has visits of.
 func foldWork(v *view) []foldUnit {
 	var work []foldUnit
 	v.days.Scan(func(k dayKey, d *dayOps) bool {
@@ -82,6 +88,13 @@ func foldWork(v *view) []foldUnit {
 	v.ids.Scan(func(k uint32, o *brandOps) bool {
 		for _, c := range o.chunks {
 			work = append(work, foldUnit{ids: true, brand: brandOf(k), number: c.number})
+		}
+		return true
+	})
+	v.visits.Scan(func(k visitKey, _ *visitOps) bool {
+		u := foldUnit{visits: true, day: foldedSketches(k.day()), number: blockOf(k.page())}
+		if n := len(work); n == 0 || work[n-1] != u {
+			work = append(work, u)
 		}
 		return true
 	})
@@ -109,7 +122,11 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 			i++
 			continue
 		}
-		n, size, err := w.foldDay(work[i:], foldBytes-written)
+		fold := w.foldDay
+		if work[i].visits {
+			fold = w.foldVisits
+		}
+		n, size, err := fold(work[i:], foldBytes-written)
 		if err != nil {
 			return 0, err
 		}
@@ -136,7 +153,7 @@ func (w *writer) foldRest() error {
 func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error) {
 	k := work[0].day
 	if _, ok := w.view.days.Get(k); !ok { // deleted meanwhile
-		for n < len(work) && !work[n].ids && work[n].day == k {
+		for n < len(work) && work[n].of(k) {
 			n++
 		}
 		return n, 0, nil
@@ -146,7 +163,7 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 		return 0, 0, err
 	}
 	var total dayTotal
-	for n < len(work) && !work[n].ids && work[n].day == k && written < limit {
+	for n < len(work) && work[n].of(k) && written < limit {
 		c, err := w.newChunkChange(bucket, k, work[n].number, nil)
 		if err == nil {
 			err = w.mergeChunk(c)

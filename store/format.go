@@ -24,7 +24,14 @@ import (
 //	sets      name of a saved set             -> brand, cardinality, bytes
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
 //
-// The last two are there from the first saved set on.
+// The last two are there from the first saved set on, and from the first visit on
+// these:
+//
+//	pages       page | 0 | brand              -> page number
+//	sketchdays  day                           -> sketches, bytes of them
+//	sketches    day                           -> bucket: block -> its sketches;
+//	                                             page number -> one large sketch
+//	sites       brand | step | day            -> sketch of all pages
 //
 // Keys are big-endian, so that they sort by number; everything in values is
 // little-endian. Every value is sealed: four bytes of CRC32C over a tag, the
@@ -65,14 +72,24 @@ var (
 
 	// laterBuckets are made when there is something to put into them; one that is
 	// not there is empty. A file has no others: a name that is neither was damaged.
-	laterBuckets = [][]byte{bucketSets, bucketSetChunks}
+	laterBuckets = append([][]byte{bucketSets, bucketSetChunks}, sketchBuckets...)
 
-	keyFormat = []byte("format")
-	keyStore  = []byte("store")
+	bucketPages      = []byte("pages")
+	bucketSketchDays = []byte("sketchdays")
+	bucketSketches   = []byte("sketches")
+	bucketSites      = []byte("sites")
+
+	sketchBuckets = [][]byte{bucketPages, bucketSketchDays, bucketSketches, bucketSites}
+
+	keyFormat   = []byte("format")
+	keyStore    = []byte("store")
+	keySketches = []byte("sketches")
 
 	// keyJournal is in meta once a fold has trimmed the journal, or there was a
 	// log beside the file.
 	keyJournal = []byte("journal")
+
+	metaKeys = [][]byte{keyFormat, keyStore, keySketches, keyJournal}
 )
 
 // tag distinguishes the kinds of sealed values. The numbers are part of the
@@ -94,6 +111,13 @@ const (
 	tagJournalState tag = 12
 	tagLogHeader    tag = 13
 	tagLog          tag = 14
+
+	tagPrecision   tag = 20
+	tagPage        tag = 21
+	tagSketchDay   tag = 22
+	tagSketchBlock tag = 23
+	tagSketch      tag = 24
+	tagSite        tag = 25
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

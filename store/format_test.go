@@ -30,6 +30,11 @@ func TestFormatBytes(t *testing.T) {
 	runs := roaring.New()
 	runs.AddRange(2<<24+10, 2<<24+1000)
 	pair := pair{0x0102030405060708, 0x1112131415161718}
+	var visits record
+	visits.add(opVisit, k, usr, idEntry{mixed: 0x0102030405060708, id: "not kept"})
+	var block blockWriter
+	block.add(blockEntry{page: 0x01020304, estimate: 300, data: []byte{1, 2, 3}})
+	block.add(blockEntry{page: 0x01020306, estimate: 70000, large: true})
 	for _, c := range []struct {
 		name string
 		got  []byte
@@ -57,6 +62,16 @@ func TestFormatBytes(t *testing.T) {
 		{"registry with strings", sealIDs(placement.Brand{}, 5, ids, true), "80bf1cc7 0203000000030201030201ffff3f0d0c0b0a0e0c0b0a000000000300000003000000080000006f6e657468726565"},
 		{"journal", rec.seal(1, false), "444ba129 0104030201035000005553520200000014131211242322210100000002000000020403020103500000555352010000000100000002000000"},
 		{"journal with strings", rec.seal(1, true), "b6733e14 810403020103500000555352020000001413121124232221010000000200000002c3a90082040302010350000055535201000000010000000200000000"},
+		{"visits of the journal", visits.seal(1, true), "7e96c14a 030403020103500000555352010000000807060504030201"},
+		{"precision", sealNumber(tagPrecision, keySketches, 14), "51cf7f29 0e000000"},
+		{"page", sealNumber(tagPage, pageNameKey("/home", usr), 0x01020304), "d6fb1ba5 04030201"},
+		{"key of a page", pageNameKey("/home", usr), "2f686f6d65 00 555352"},
+		{"sketches of a day", pair.seal(tagSketchDay, sketchDayKey(day)), "5203eecd 08070605040302011817161514131211"},
+		{"key of a block", blockKey(blockOf(0x01020304)), "010203"},
+		{"block", block.seal(day, 0x010203), "03e7d564 04ac020406f0a204000000010203"},
+		{"large sketch", sealSketch(tagSketch, daySealKey(day, pageKey(0x01020304)), &sketch{p: 10, keys: []uint32{2, 0x81}}), "1b56ea09 01027f"},
+		{"site sketch", sealSketch(tagSite, siteKey(usr, siteWeek, day), &sketch{p: 10, keys: []uint32{2}}), "ec429cb3 0102"},
+		{"key of a site sketch", siteKey(usr, siteMonth, day), "555352 03 80005003"},
 	} {
 		want := strings.ReplaceAll(c.want, " ", "")
 		if got := hex.EncodeToString(c.got); got != want {

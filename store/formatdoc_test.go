@@ -30,6 +30,11 @@ func TestFormatExample(t *testing.T) {
 	}
 	var rec record
 	rec.add(opMark, k, id.Brand, entry)
+	visit := &sketch{p: defaultPrecision}
+	visit.add([]uint64{m.Hash()})
+	_, visitData := visit.encode()
+	var ofDay blockWriter
+	ofDay.add(blockEntry{page: 1, estimate: 1, data: visitData})
 	key := k.bytes()
 	want := map[string][]byte{
 		"event":    eventRecord{1, id.Brand}.seal([]byte("active")),
@@ -38,6 +43,8 @@ func TestFormatExample(t *testing.T) {
 		"registry": sealIDs(id.Brand, m.Placement()>>registryChunkBits, []idEntry{entry}, false),
 		"journal":  rec.seal(1, false),
 		"daykey":   key,
+		"page":     sealNumber(tagPage, pageNameKey("home", id.Brand), 1),
+		"block":    ofDay.seal(k.day(), blockOf(1)),
 		"set":      setRecord{id.Brand, 1, uint64(len(chunk))}.seal([]byte("bots")),
 	}
 	doc, err := os.ReadFile("../docs/format.md")

@@ -22,11 +22,14 @@ import (
 //	n × mixed u64 | and with opStrings set in op: n × (length uvarint, string)
 //
 // A string is kept where the mark registered its id, otherwise its length is 0.
+// Of a visit, the number is that of the page, and in place of the mixed values
+// stand the hashes of the ids, without strings.
 // Operations are states, not changes ("this bit is set now"), so replaying a
 // record whose effect is already in the chunks changes nothing.
 const (
 	opMark    = 1
 	opUnmark  = 2
+	opVisit   = 3
 	opStrings = 0x80
 
 	groupHeader = 16
@@ -40,7 +43,7 @@ const (
 // group is the operations of one kind on one day in a journal record.
 type group struct {
 	op    byte
-	key   dayKey
+	key   dayKey // of a visit, with the page's number for an event's
 	brand placement.Brand
 	ids   []idEntry
 }
@@ -89,6 +92,7 @@ func (r *record) seal(seq uint64, strings bool) []byte {
 func (r *record) encode(v []byte, strings bool) []byte {
 	for _, g := range r.groups {
 		kind := g.op
+		strings := strings && kind != opVisit
 		if strings {
 			kind |= opStrings
 		}
@@ -133,7 +137,7 @@ func openGroup(p []byte) (g group, rest []byte, ok bool) {
 	g.brand = placement.Brand(p[9:12])
 	n := binary.LittleEndian.Uint32(p[12:])
 	p = p[groupHeader:]
-	if (g.op != opMark && g.op != opUnmark) || !day.Valid() || uint64(n) > uint64(len(p)/8) {
+	if g.op < opMark || g.op > opVisit || !day.Valid() || uint64(n) > uint64(len(p)/8) {
 		return g, nil, false
 	}
 	g.ids = make([]idEntry, n)
@@ -265,7 +269,12 @@ func (w *writer) replay(entries []logEntry) error {
 			return fmt.Errorf("journal record %d: %w", e.seq, err)
 		}
 		for _, g := range groups {
-			if err := w.replayGroup(e.seq, g, live[g.key.event()]); err != nil {
+			if g.op == opVisit {
+				err = w.replayVisits(e.seq, g)
+			} else {
+				err = w.replayGroup(e.seq, g, live[g.key.event()])
+			}
+			if err != nil {
 				return fmt.Errorf("journal record %d: %w", e.seq, err)
 			}
 		}
@@ -294,17 +303,11 @@ func (w *writer) replayStrings(groups []group) error {
 // or day is gone or its bits are folded already.
 func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 	if live {
-		v, err := lookup(w.folded(), g.key.bytes(), foldedHolds)
+		upTo, err := w.foldedUpTo(g.key)
 		if err != nil {
 			return err
 		}
-		if v != nil {
-			upTo, err := unsealFolded(g.key.bytes(), v)
-			if err != nil {
-				return err
-			}
-			live = seq > upTo
-		}
+		live = seq > upTo
 	}
 	for _, e := range g.ids {
 		if g.op == opMark {
@@ -325,6 +328,31 @@ func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 		}
 	}
 	return nil
+}
+
+// replayVisits applies one group of visits, unless it is folded.
+func (w *writer) replayVisits(seq uint64, g group) error {
+	page := g.key.event()
+	if w.pages() == nil || page == 0 || uint64(page) > w.pages().Sequence() {
+		return corruptf("page %d was never given out", page)
+	}
+	upTo, err := w.foldedUpTo(foldedSketches(g.key.day()))
+	if err != nil || seq <= upTo {
+		return err
+	}
+	for _, e := range g.ids {
+		w.draft.addVisit(makeVisitKey(g.key.day(), page), g.brand, uint64(e.mixed))
+	}
+	return nil
+}
+
+// foldedUpTo returns the fold mark of a day, 0 where it has none.
+func (r *reader) foldedUpTo(k dayKey) (uint64, error) {
+	v, err := lookup(r.folded(), k.bytes(), foldedHolds)
+	if v == nil || err != nil {
+		return 0, err
+	}
+	return unsealFolded(k.bytes(), v)
 }
 
 // eventNumbers returns the numbers of the events there are. No two may have the

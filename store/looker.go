@@ -80,6 +80,7 @@ type opened struct {
 	events sync.Map // event name -> eventRecord
 	days   sync.Map // dayKey -> *bolt.Bucket of chunks
 	brands sync.Map // placement.Brand -> *bolt.Bucket of registry chunks
+	pages  sync.Map // key of a page -> its number
 	chunks sync.Map // chunkRef -> *chunk
 	ids    sync.Map // idsRef -> *idsValue
 	held   atomic.Int32

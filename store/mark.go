@@ -241,8 +241,11 @@ func CheckEvent(name string) error {
 // apply carries a fact out in the transaction and adds what it changes to the
 // record. A *BrandError leaves the transaction as it was.
 func (w *writer) apply(f fact, rec *records) (Result, error) {
-	if f.kind == opUnmark {
+	switch f.kind {
+	case opUnmark:
 		return w.unmark(f, rec)
+	case opVisit:
+		return w.observe(&f, rec)
 	}
 	e, err := w.bindEvent(f.event, f.id, f.brand)
 	if err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,6 +114,9 @@ func withDefaults(opts *Options) (Options, error) {
 	}
 	if o.FoldMarks < 0 || o.FoldMarks > maxFoldMarks {
 		return o, fmt.Errorf("options: FoldMarks %d is outside 1 to %d", o.FoldMarks, maxFoldMarks)
+	}
+	if p := o.SketchPrecision; p != 0 && (p < minPrecision || p > maxPrecision) {
+		return o, fmt.Errorf("options: SketchPrecision %d is outside %d to %d", p, minPrecision, maxPrecision)
 	}
 	if o.FoldMarks == 0 {
 		o.FoldMarks = defaultFoldMarks
@@ -334,6 +338,9 @@ func (db *DB) load(path string) error {
 		if db.set, err = readSettings(tx); err != nil {
 			return err
 		}
+		if err := db.loadPrecision(tx); err != nil {
+			return err
+		}
 		zone, err := loadZone(db.set.zone)
 		if err != nil {
 			return corruptf("%v", err)
@@ -343,14 +350,14 @@ func (db *DB) load(path string) error {
 		}
 		db.cfg = Config{
 			Path: path, IDs: db.set.ids, TimeZone: zone, WeekStart: db.set.weekStart,
-			DropStrings: db.set.dropStrings, FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
+			DropStrings: db.set.dropStrings, SketchPrecision: int(db.precision), FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
 		}
 		if err := checkBuckets(tx); err != nil {
 			return err
 		}
 		d := emptyView().draft(tx.ID())
 		d.chunks = d.txid
-		w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d}
+		w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view, precision: db.precision}, draft: d}
 		if err := db.replay(w); err != nil {
 			return err
 		}
@@ -371,7 +378,8 @@ func checkBuckets(tx *bolt.Tx) error {
 		}
 	}
 	err := tx.Bucket(bucketMeta).ForEach(func(key, _ []byte) error {
-		if !bytes.Equal(key, keyFormat) && !bytes.Equal(key, keyStore) && !bytes.Equal(key, keyJournal) {
+		is := func(known []byte) bool { return bytes.Equal(key, known) }
+		if !slices.ContainsFunc(metaKeys, is) {
 			return corruptf("key %q of meta is none of the format's", key)
 		}
 		return nil
@@ -408,6 +416,21 @@ func (db *DB) replay(w *writer) error {
 		return err
 	}
 	return w.replay(entries)
+}
+
+// loadPrecision reads the precision of the store's sketches, or takes it from the
+// options where there are none yet.
+func (db *DB) loadPrecision(tx *bolt.Tx) error {
+	stored, err := readPrecision(tx)
+	want := uint8(db.opts.SketchPrecision)
+	switch {
+	case err != nil:
+		return err
+	case stored != 0 && want != 0 && want != stored:
+		return fmt.Errorf("%w: sketches have precision %d, not %d", ErrMismatch, stored, want)
+	}
+	db.precision = cmp.Or(stored, want, defaultPrecision)
+	return nil
 }
 
 func readSettings(tx *bolt.Tx) (settings, error) {

@@ -68,6 +68,7 @@ func ask(db *store.DB, each bool) (answers []answer) {
 	for _, name := range []string{"bots", "control", "nobody", "staff"} {
 		askSet(s, name, add)
 	}
+	askVisits(s, all, add)
 	for _, id := range probes {
 		known, sharing, err := s.Known(id)
 		add("known "+id, fmt.Sprint(known, sharing), err)
@@ -93,6 +94,34 @@ var probes = []string{
 	branded("USR", 0), branded("USR", 5), branded("USR", 1000), branded("USR", 1399), branded("USR", 90_001), branded("USR", 90_049),
 	branded("USR", 95_010), branded("USR", 1<<40), branded("USR", 1<<41+77), branded("PLR", 7), branded("PLR", 1000),
 	"USR0G1qBS430hZ", "USR06ltY8okQpi",
+}
+
+func askVisits(s *store.Snapshot, all store.Period, add func(string, any, error)) {
+	days, err := s.VisitDays(all)
+	add("days of visits", days, err)
+	brands, err := s.SiteBrands()
+	add("brands of visits", brands, err)
+	top, err := s.TopPages(4, all)
+	add("top pages", fmt.Sprint(top), err)
+	week := store.Period{First: today - 41, Last: today - 35}
+	for _, b := range []string{"USR", "PLR"} {
+		for _, p := range []store.Period{all, week, {First: today - 1, Last: today - 1}} {
+			n, err := s.SiteUniques(placement.Brand([]byte(b)), p)
+			add("uniques of "+b+" "+p.String(), n, err)
+		}
+	}
+	for _, name := range []string{"page 0", "page 7", "page 280", "large", "dense", "none"} {
+		pages, err := s.Pages(name)
+		add("page "+name, pages, err)
+		for _, page := range pages {
+			n, err := s.Uniques(page, all)
+			add(fmt.Sprint("uniques ", page), n, err)
+			n, err = s.Uniques(page, week)
+			add(fmt.Sprint("uniques of a week ", page), n, err)
+		}
+	}
+	held, err := s.VisitsHolding(branded("USR", 3))
+	add("visits held", fmt.Sprint(held), err)
 }
 
 func askEvent(s *store.Snapshot, name string, all store.Period, add func(string, any, error)) {
@@ -170,6 +199,12 @@ func write(db *store.DB) (ok bool, questions []string) {
 	expect("mark new", r, store.New, err)
 	tally, err := loadRows(db, slices.Collect(someMarks("large", 10, 1395)), 10)
 	expect("load", tally, store.Tally{New: 5, Already: 5}, err)
+	r, err = db.Observe(ctx, "page 7", branded("USR", 5000), today-1)
+	expect("observe", r, store.New, err)
+	r, err = db.Observe(ctx, "page 7", branded("USR", 0), today-1)
+	expect("observe again", r, store.Already, err)
+	r, err = db.Observe(ctx, "a new page", branded("USR", 0), today)
+	expect("observe new", r, store.New, err)
 	expect("fold", nil, nil, db.Fold(ctx))
 	expect("delete", nil, nil, db.DeleteDay(ctx, "other brand", today))
 	set, err := db.SaveIDs(ctx, "bots", noErrors([]string{branded("USR", 5), branded("USR", 1<<40)}))

@@ -16,6 +16,8 @@ type reader struct {
 	tx       *bolt.Tx
 	view     *view
 	opened   *opened // nil where nothing is kept
+
+	precision uint8 // of sketches
 }
 
 // The buckets of the file; open made sure that all of them are there.

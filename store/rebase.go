@@ -10,7 +10,7 @@ import (
 // that the view it publishes is not the one it began with less what it folded:
 // it is the one that stands by then, less that.
 
-// foldedUnit is a chunk that a transaction folded.
+// foldedUnit is what a transaction folded.
 type foldedUnit struct {
 	foldUnit
 	fresh uint64 // of a registry chunk: the placements that its ids added
@@ -25,9 +25,12 @@ func (w *writer) rebase(from, now *view) *view {
 	d := now.draft(w.draft.txid)
 	d.chunks = w.draft.chunks
 	for _, u := range w.units {
-		if u.ids {
+		switch {
+		case u.ids:
 			d.takeIDs(u.brand, u.number, from.idChunkOf(u.brand, u.number), u.fresh)
-		} else {
+		case u.visits:
+			d.takeVisits(u.day.day(), u.number, from)
+		default:
 			d.takeOps(u.day, u.number, from.opsOf(u.day, u.number))
 		}
 	}

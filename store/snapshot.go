@@ -45,7 +45,7 @@ func (db *DB) begin() (reader, error) {
 		}
 		v := db.view.Load()
 		if tx.ID() == v.txid {
-			return reader{set: db.set, verified: db.verified, tx: tx, view: v}, nil
+			return reader{set: db.set, verified: db.verified, tx: tx, view: v, precision: db.precision}, nil
 		}
 		_ = tx.Rollback() // a read transaction has nothing to lose
 		if i < 10 {

@@ -17,12 +17,14 @@ type Stats struct {
 	JournalBytes  uint64 // of their records
 	RegistryBytes uint64 // pages of all brands' registries
 	HeapBytes     uint64 // estimated memory of what is not folded
+	Sketches      uint64 // of pages and days, without what the journal holds
+	SketchBytes   uint64 // of them in the file
 	Events        []Event
 	Sets          []SavedSet
 }
 
 // Stats measures the store. Cost: the registry's and the journal's pages and
-// every day's record are visited, no chunk of a day is.
+// every day's record are visited, no chunk or sketch of a day is.
 func (s *Snapshot) Stats() (st Stats, err error) {
 	st.Events, err = s.Events("")
 	if err != nil {
@@ -53,7 +55,16 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 		st.JournalBytes += s.db.logBytes()
 		b := s.registry().Stats()
 		st.RegistryBytes = uint64(b.LeafAlloc + b.BranchAlloc)
-		return nil
+		days, err := s.sketchDaysIn(Period{MinDay, MaxDay})
+		for _, d := range days {
+			t, err := s.sketchTotal(d)
+			if err != nil {
+				return err
+			}
+			st.Sketches += t.first
+			st.SketchBytes += t.second
+		}
+		return err
 	})
 	return st, err
 }

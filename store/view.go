@@ -27,6 +27,7 @@ type view struct {
 	oldest time.Time // when the oldest operation came; zero without any
 	days   *btree.Map[dayKey, *dayOps]
 	ids    *btree.Map[uint32, *brandOps] // by brandKey
+	visits *btree.Map[visitKey, *visitOps]
 
 	// copying guards the copying of the maps, which marks them as shared.
 	copying *sync.Mutex
@@ -130,7 +131,7 @@ func brandOf(k uint32) placement.Brand {
 }
 
 func emptyView() *view {
-	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps])}
+	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps]), visits: new(btree.Map[visitKey, *visitOps])}
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
@@ -209,7 +210,7 @@ func (v *view) heapBytes() uint64 {
 		}
 		return true
 	})
-	return n
+	return n + v.visitBytes()
 }
 
 // A draft is the next view while its transaction is being written. What it
@@ -228,6 +229,7 @@ func (v *view) draft(txid int) *draft {
 	defer v.copying.Unlock()
 	d.days = v.days.Copy()
 	d.ids = v.ids.Copy()
+	d.visits = v.visits.Copy()
 	return d
 }
 

@@ -89,7 +89,7 @@ func (db *DB) rewrite(what string, fn func(w *writer) (commit bool, err error)) 
 
 func (db *DB) newWriter(tx *bolt.Tx, v *view) *writer {
 	d := v.draft(tx.ID())
-	w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view}, draft: d, bound: make(map[string]eventRecord)}
+	w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view, precision: db.precision}, draft: d, bound: make(map[string]eventRecord)}
 	w.journal().FillPercent = 1 // it only grows at its end
 	return w
 }
@@ -123,8 +123,8 @@ func (db *DB) commitFailed(cause error) error {
 	return cause
 }
 
-// errNewEvent says that an event must be created, in a transaction that cannot.
-var errNewEvent = errors.New("the event is new")
+// errNewEvent says that an event, or a page, must be created, in a transaction that cannot.
+var errNewEvent = errors.New("the event or page is new")
 
 // bindEvent returns the event's record, creating it for the brand where it was
 // never written. It refuses another brand than the event's.

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/axiomhq/hyperloglog"
+)
+
+// FuzzDecodeSketch reads any bytes as a sketch: what is taken the library takes
+// too, with the same estimate, and encodes to the same bytes.
+func FuzzDecodeSketch(f *testing.F) {
+	f.Add(uint8(14), byte(sketchSparse), []byte{1, 2, 3})
+	f.Add(uint8(10), byte(sketchDense), make([]byte, 1<<10))
+	f.Add(uint8(14), byte(sketchSparse), []byte{0x80, 0})
+	f.Fuzz(func(t *testing.T, p uint8, kind byte, data []byte) {
+		p = minPrecision + p%(maxPrecision-minPrecision+1)
+		s, ok := decodeSketch(p, kind, data)
+		if !ok {
+			return
+		}
+		if k, d := s.encode(); k != kind || !slices.Equal(d, data) {
+			t.Fatalf("kind %d % x encodes to kind %d % x", kind, data, k, d)
+		}
+		if got, want := s.estimate(), s.library().Estimate(); got != want {
+			t.Fatalf("estimate %d, the library's %d", got, want)
+		}
+		for range 3 {
+			h := rand.Uint64()
+			if got, want := sketchHolds(p, kind, data, h), s.holds(h); got != want {
+				t.Fatalf("holds %x: %v undecoded, %v decoded", h, got, want)
+			}
+		}
+	})
+}
+
+// TestSketchIsTheLibrarys adds and merges hashes in random portions, some with
+// long runs of zeros, and compares the state with the library's each time.
+func TestSketchIsTheLibrarys(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	hash := func() uint64 {
+		h := r.Uint64()
+		if r.IntN(4) == 0 {
+			h &= 1<<r.IntN(64) - 1 | 0xfff<<52
+		}
+		if r.IntN(50) == 0 {
+			h = 0
+		}
+		return h
+	}
+	for _, p := range []uint8{minPrecision, 12, defaultPrecision, maxPrecision} {
+		for _, most := range []int{1, 30, 5 << p / 16} {
+			lib, err := hyperloglog.NewSketch(p, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, other := &sketch{p: p}, &sketch{p: p}
+			for range 8 {
+				hashes := make([]uint64, r.IntN(most+1))
+				for i := range hashes {
+					hashes[i] = hash()
+					lib.InsertHash(hashes[i])
+				}
+				if r.IntN(2) == 0 {
+					for _, h := range hashes {
+						held := s.holds(h)
+						if changed := s.add([]uint64{h}); held != (changed == 0) {
+							t.Fatalf("p %d: holds %x: %v, adding it changed %d", p, h, held, changed)
+						}
+					}
+				} else {
+					part := &sketch{p: p}
+					part.add(hashes)
+					before := part.estimate()
+					s.merge(part)
+					if part.estimate() != before {
+						t.Fatal("merging changed its source")
+					}
+				}
+				other.add(hashes)
+				compareSketches(t, s, lib)
+			}
+			compareSketches(t, other, lib)
+		}
+	}
+}
+
+func compareSketches(t *testing.T, s *sketch, lib *hyperloglog.Sketch) {
+	t.Helper()
+	if got, want := s.estimate(), lib.Estimate(); got != want {
+		t.Fatalf("p %d: estimate %d, the library's %d", s.p, got, want)
+	}
+	want, err := lib.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.library().MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("p %d: the state is not the library's", s.p)
+	}
+	kind, data := s.encode()
+	back, ok := decodeSketch(s.p, kind, data)
+	if !ok || !slices.Equal(back.keys, s.keys) || !slices.Equal(back.regs, s.regs) {
+		t.Fatalf("p %d: decoding gives another sketch", s.p)
+	}
+}
