@@ -250,13 +250,23 @@ func (c *pageCheck) bucket(root uint64, path [][]byte, deep int) error {
 		return corruptf("buckets nest deeper than %d", maxBucketDeep)
 	}
 	leavesAt := -1
-	if !c.all && deep == 2 && (bytes.Equal(path[0], bucketDays) || bytes.Equal(path[0], bucketSetChunks) || bytes.Equal(path[0], bucketSketches)) {
+	if !c.all && deep == 2 && holdsChunks(path[0]) {
 		var err error
 		if leavesAt, err = c.leafDepth(root); err != nil {
 			return inBucket(path, err)
 		}
 	}
 	return inBucket(path, c.tree(root, nil, nil, path, 0, leavesAt))
+}
+
+// holdsChunks reports whether a bucket is one of buckets of chunks.
+func holdsChunks(name []byte) bool {
+	for _, b := range [][]byte{bucketDays, bucketSetChunks, bucketSketches, bucketRollups, bucketFirsts} {
+		if bytes.Equal(name, b) {
+			return true
+		}
+	}
+	return false
 }
 
 func inBucket(path [][]byte, err error) error {

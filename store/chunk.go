@@ -178,14 +178,28 @@ func sealChunkAs(t tag, sealKey []byte, number uint32, bits uint, b *roaring.Bit
 
 // sealPositions is sealChunk of ascending positions of a sparse chunk.
 func sealPositions(k dayKey, number uint32, bits uint, positions []uint32) []byte {
+	return sealSparse(tagChunk, chunkSealKey(k, number), number<<bits, positions)
+}
+
+func sealSparse(t tag, sealKey []byte, base uint32, positions []uint32) []byte {
 	switch {
 	case len(positions) == 0:
 		return nil
 	case len(positions) <= listMax:
-		return sealList(tagChunk, chunkSealKey(k, number), number<<bits, positions)
+		return sealList(t, sealKey, base, positions)
 	}
 	v := append(make([]byte, 0, sealSize+chunkHeader+4*len(positions)), chunkHead(chunkRoaring, uint32(len(positions)))...)
-	return seal(tagChunk, chunkSealKey(k, number), appendPortable(v, positions))
+	return seal(t, sealKey, appendPortable(v, positions))
+}
+
+// sealPositionsAs is sealChunkAs of ascending positions, many or few.
+func sealPositionsAs(t tag, sealKey []byte, number uint32, s settings, positions []uint32) ([]byte, error) {
+	if len(positions) <= s.sparse() {
+		return sealSparse(t, sealKey, number<<s.chunkBits(), positions), nil
+	}
+	b := roaring.New()
+	b.AddMany(positions)
+	return sealChunkAs(t, sealKey, number, s.chunkBits(), b)
 }
 
 // sealList encodes at most listMax ascending positions.

@@ -48,6 +48,9 @@ func damaged(t testing.TB, path string, closed bool) {
 		t.Fatal(err)
 	}
 	saveSomeSets(t, db)
+	if err := db.Remember(ctx); err != nil {
+		t.Fatal(err)
+	}
 	var visits []store.Visit
 	for i := range uint64(300) { // two blocks, a large sketch and a dense one
 		visits = append(visits, store.Visit{Page: fmt.Sprintf("page %d", i), ID: branded("USR", i%7), Day: today - 1},

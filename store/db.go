@@ -50,6 +50,11 @@ type DB struct {
 	lookMu sync.Mutex // guards looker
 	looker *looker    // nil until it is wanted
 
+	rememberMu sync.Mutex   // held by whoever remembers; taken before chunkMu
+	loaders    atomic.Int32 // loads that are under way
+	bitsets    sync.Pool    // of *bitset
+	passRead   int          // the constant; tests take less
+
 	idle      sync.Pool      // of *request
 	requests  chan *request  // to the gatherer
 	ready     chan struct{}  // from the writer, when it can take a group
@@ -72,6 +77,15 @@ func (db *DB) Today() Day { return db.DayOf(db.opts.Now()) }
 
 // DayOf returns the civil date of an instant in the store's time zone.
 func (db *DB) DayOf(t time.Time) Day { return dayOf(t.In(db.cfg.TimeZone)) }
+
+// takeBitset returns a set for the positions of a chunk. It is put back into
+// bitsets, filled or not.
+func (db *DB) takeBitset() *bitset {
+	if b, ok := db.bitsets.Get().(*bitset); ok {
+		return b
+	}
+	return newBitset(db.set.chunkBits())
+}
 
 // enter keeps the store open until leave. Every exported method that touches
 // the file begins with it.

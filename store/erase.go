@@ -184,6 +184,11 @@ func (e *eraser) fromDays(days []dayKey) error {
 	if err != nil {
 		return err
 	}
+	for event := range ours { // also those that lost the bit since they were taken in
+		if err := e.eraseFirst(event, e.mixed.Placement()); err != nil {
+			return err
+		}
+	}
 	events := make(map[uint32]bool)
 	slices.Sort(days)
 	for _, k := range slices.Compact(days) {

@@ -128,10 +128,13 @@ func (db *DB) deleteDays(ctx context.Context, event string, p Period, unbind boo
 		if err := w.deleteDays(e.number, p); err != nil {
 			return false, err
 		}
-		if unbind {
-			err = w.events().Delete([]byte(event))
+		if !unbind {
+			return true, nil
 		}
-		return true, err
+		if err := w.forgetEvent(e.number); err != nil {
+			return false, err
+		}
+		return true, w.events().Delete([]byte(event))
 	})
 }
 
@@ -166,6 +169,9 @@ func (w *writer) deleteDays(event uint32, p Period) error {
 			if err := w.days().DeleteBucket(k.bytes()); err != nil {
 				return err
 			}
+		}
+		if err := w.forgetDay(k); err != nil {
+			return err
 		}
 		w.draft.dropDay(k)
 		if w.view.records() > 0 {

@@ -2,7 +2,9 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 )
@@ -15,6 +17,55 @@ func LogPath(path string, half int) string { return logPath(path, half) }
 
 // SetBatch makes a loader commit after so many rows.
 func (l *Loader) SetBatch(rows int) { l.batch = rows }
+
+// RememberByChunk makes Remember write every chunk by itself.
+func (db *DB) RememberByChunk() { db.passRead = 1 }
+
+// Remembers tells in which first days or union of any event a position is kept,
+// "" where in none.
+func (db *DB) Remembers(pos uint32) (where string, err error) {
+	err = db.read("remembers", func(r *reader) error {
+		live, err := r.eventNumbers()
+		if err != nil {
+			return err
+		}
+		number := pos >> r.set.chunkBits()
+		for event := range live {
+			t, err := r.timeline(event)
+			if err != nil {
+				return err
+			}
+			for _, k := range t.kept {
+				var chunks []chunk
+				if k.key.kind == keptFirsts {
+					days, err := r.keptFirsts(event, number, Period{MinDay, MaxDay})
+					if err != nil {
+						return err
+					}
+					for _, d := range days {
+						chunks = append(chunks, d.chunk)
+					}
+				} else if v, err := r.rollupValue(k.key, number); err != nil {
+					return err
+				} else if v != nil && v[sealSize] != chunkDropped {
+					c, err := parseChunk(number<<r.set.chunkBits(), v[sealSize:])
+					if err != nil {
+						return err
+					}
+					chunks = append(chunks, c)
+				}
+				for _, c := range chunks {
+					if has, err := c.contains(pos); err != nil || has {
+						where = fmt.Sprintf("event %d, %+v", event, k)
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+	return where, err
+}
 
 // CopyFile copies the file as it stands at one commit, as a machine that stops
 // there would leave it. No commit runs meanwhile.
@@ -120,6 +171,15 @@ func (db *DB) Sums() error {
 		}
 		if n := r.registry().Stats().BucketN - 1; n != brands {
 			return corruptf("%d brands have a registry, %d counts", n, brands)
+		}
+		live, err := r.eventNumbers()
+		if err != nil {
+			return err
+		}
+		for n := range live {
+			if err := r.checkKept(context.Background(), n); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

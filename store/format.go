@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 
 	"cohort/placement"
 )
@@ -25,7 +26,8 @@ import (
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
 //
 // The last two are there from the first saved set on, and from the first visit on
-// these:
+// these;
+// kept.go has those of what is remembered:
 //
 //	pages       page | 0 | brand              -> page number
 //	sketchdays  day                           -> sketches, bytes of them
@@ -72,7 +74,7 @@ var (
 
 	// laterBuckets are made when there is something to put into them; one that is
 	// not there is empty. A file has no others: a name that is neither was damaged.
-	laterBuckets = append([][]byte{bucketSets, bucketSetChunks}, sketchBuckets...)
+	laterBuckets = slices.Concat([][]byte{bucketSets, bucketSetChunks}, sketchBuckets, keptBuckets)
 
 	bucketPages      = []byte("pages")
 	bucketSketchDays = []byte("sketchdays")

@@ -71,6 +71,7 @@ func (db *DB) Load(ctx context.Context) (*Loader, error) {
 	if db.cfg.ReadOnly {
 		return nil, fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
 	}
+	db.loaders.Add(1)
 	return &Loader{
 		db: db, ctx: ctx, today: db.Today(), batch: loadRows,
 		events: make(map[string]*loadEvent), days: make(map[loadKey]*loadDay),
@@ -167,6 +168,9 @@ func (l *Loader) Close() (Tally, error) {
 		l.err = l.commit()
 	}
 	err := l.err
+	if l.days != nil { // the first Close
+		l.db.loaders.Add(-1)
+	}
 	l.err = fmt.Errorf("load: %w", ErrClosed)
 	l.events, l.days, l.last = nil, nil, nil
 	return l.committed, err

@@ -26,6 +26,7 @@ const (
 	defaultFoldMarks   = 1 << 18
 	maxFoldMarks       = 1 << 24
 	defaultFoldAge     = 5 * time.Minute
+	defaultRemember    = 10 * time.Minute
 
 	// defaultLogAfter is how many commits a store makes before it starts a log:
 	// one that is open for a mark or two would pay more for the files than it
@@ -66,7 +67,7 @@ func open(path string, opts *Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		opts: o, log: o.Logger, verified: newVerified(),
+		opts: o, log: o.Logger, verified: newVerified(), passRead: passRead,
 		requests: make(chan *request, groupMax), ready: make(chan struct{}), groups: make(chan *gathered), wakeFold: make(chan struct{}, 1),
 	}
 	if err := db.openFile(path); err != nil {
@@ -88,6 +89,10 @@ func open(path string, opts *Options) (*DB, error) {
 		go db.gatherLoop(ctx)
 		go db.commitLoop(ctx)
 		go db.foldLoop(ctx)
+		if o.RememberEvery > 0 {
+			db.background.Add(1)
+			go db.rememberLoop(ctx)
+		}
 	}
 	return db, nil
 }
@@ -123,6 +128,9 @@ func withDefaults(opts *Options) (Options, error) {
 	}
 	if o.FoldAge == 0 {
 		o.FoldAge = defaultFoldAge
+	}
+	if o.RememberEvery == 0 {
+		o.RememberEvery = defaultRemember
 	}
 	if o.LockTimeout == 0 {
 		o.LockTimeout = defaultLockTimeout

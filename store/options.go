@@ -78,6 +78,15 @@ type Options struct {
 	// FoldAge is the age of the oldest unfolded operation that starts a fold.
 	// Default 5 minutes; negative folds by size only.
 	FoldAge time.Duration
+	// RememberEvery is the time between two runs of Remember in the background,
+	// each of which takes in what changed on closed days since the one before.
+	// Default 10 minutes; negative: only DB.Remember does it.
+	RememberEvery time.Duration
+	// NoFirstDays and NoRollups keep the first days of ids, and the unions of
+	// closed periods, from being remembered: the file is smaller, and questions
+	// about them read every day. What is there of them is removed by the next
+	// Remember. Default false.
+	NoFirstDays, NoRollups bool
 	// Now tells the time, for Today and for the check of future days. Default
 	// time.Now.
 	Now func() time.Time

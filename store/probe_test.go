@@ -140,6 +140,7 @@ func askEvent(s *store.Snapshot, name string, all store.Period, add func(string,
 		_, err = b.WriteTo(h)
 	}
 	add("bitmap "+name, h.Sum64(), err)
+	askRemembered(s, e, add)
 	if b != nil {
 		h := fnv.New64a()
 		var err error
@@ -158,6 +159,39 @@ func askEvent(s *store.Snapshot, name string, all store.Period, add func(string,
 			add("has "+name+" "+id+" "+p.String(), at, err)
 			active, shared, err := s.ActiveDays(name, id, p)
 			add("days of "+name+" "+id+" "+p.String(), fmt.Sprint(active, shared), err)
+		}
+	}
+}
+
+// askRemembered asks what is answered from remembered unions and first days.
+func askRemembered(s *store.Snapshot, e store.Event, add func(string, any, error)) {
+	february := store.Period{First: store.Date(2026, 2, 1), Last: store.Date(2026, 2, 28)}
+	numbers, err := s.ChunkNumbers(e, february)
+	union := roaring.New()
+	for _, n := range numbers {
+		var part *roaring.Bitmap
+		if part, err = s.Chunk(e, february, n); err != nil {
+			break
+		}
+		union.Or(part)
+	}
+	add("february "+e.Name, union, err)
+	periods := []store.Period{february, {First: february.Last + 1, Last: store.MaxDay}}
+	numbers, err = s.ChunkNumbers(e, e.Period())
+	first := []*roaring.Bitmap{roaring.New(), roaring.New()}
+	for _, n := range numbers {
+		var parts []*roaring.Bitmap
+		if parts, err = s.FirstDays(e, periods, n); err != nil {
+			break
+		}
+		first[0].Or(parts[0])
+		first[1].Or(parts[1])
+	}
+	add("first days "+e.Name, first, err)
+	for _, p := range periods {
+		days, ok, err := s.FirstCounts(e, p)
+		if ok || err != nil {
+			add("numbers of first days "+e.Name+" "+p.String(), days, err)
 		}
 	}
 }
@@ -212,6 +246,7 @@ func write(db *store.DB) (ok bool, questions []string) {
 	expect("delete set", nil, nil, db.DeleteSet(ctx, "staff"))
 	done, err := db.Erase(ctx, branded("USR", 1003))
 	expect("erase", done, store.Erasure{Result: store.Cleared, Events: 1, Days: 1, Sets: 1}, err)
+	expect("remember", nil, nil, db.Remember(ctx))
 	return ok, questions
 }
 

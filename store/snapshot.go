@@ -27,6 +27,8 @@ type sharedSnapshot struct {
 	db    *DB
 	today Day
 
+	timelines sync.Map // event number -> *timeline, of those asked about
+
 	mu      sync.Mutex // guards handles
 	handles int
 }
@@ -233,18 +235,12 @@ func (r *reader) storedKeys(event uint32, p Period) ([]dayKey, error) {
 // days of the period.
 func (s *Snapshot) ChunkNumbers(e Event, p Period) (numbers []uint32, err error) {
 	err = s.do("chunks of event "+e.Name, func() error {
-		keys, err := s.storedKeys(e.number, p)
+		t, err := s.timelineOf(e.number)
 		if err != nil {
 			return err
 		}
-		for _, k := range keys {
-			if numbers, err = s.chunkNumbers(k, numbers); err != nil {
-				return err
-			}
-		}
-		slices.Sort(numbers)
-		numbers = slices.Compact(numbers)
-		return nil
+		numbers, err = s.periodNumbers(t, p)
+		return err
 	})
 	return numbers, err
 }
@@ -281,63 +277,39 @@ func (r *reader) chunkNumbers(k dayKey, to []uint32) ([]uint32, error) {
 
 // Chunk returns the union of the event's days in the period, as far as it lies
 // in one chunk: the positions as they stand, in a bitmap that is the caller's.
-// It is never nil. Cost: each day's chunk is read and decoded.
+// It is never nil. Cost: the chunks of the fewest remembered unions and days that
+// make the period are read and decoded.
 func (s *Snapshot) Chunk(e Event, p Period, number uint32) (union *roaring.Bitmap, err error) {
 	err = s.do("event "+e.Name, func() error {
-		keys, err := s.storedKeys(e.number, p)
+		t, err := s.timelineOf(e.number)
 		if err != nil {
 			return err
 		}
-		union, err = s.unionChunk(keys, number)
+		union, err = s.periodChunk(t, p, number)
 		return err
 	})
 	return union, err
 }
 
-func (r *reader) unionChunk(keys []dayKey, number uint32) (*roaring.Bitmap, error) {
-	days := make([]*roaring.Bitmap, 0, len(keys))
-	for _, k := range keys {
-		b, err := r.dayChunk(k, number)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", k.day(), err)
-		}
-		if !b.IsEmpty() {
-			days = append(days, b)
-		}
+// timelineOf returns the timeline of an event, which it keeps.
+func (s *sharedSnapshot) timelineOf(event uint32) (*timeline, error) {
+	if t, ok := s.timelines.Load(event); ok {
+		return t.(*timeline), nil
 	}
-	switch len(days) {
-	case 0:
-		return roaring.New(), nil
-	case 1:
-		return days[0], nil
+	t, err := s.timeline(event)
+	if err == nil {
+		s.timelines.Store(event, t)
 	}
-	return roaring.FastOr(days...), nil
+	return t, err
 }
 
 // dayChunk returns one chunk of one day, with what the journal holds for it.
 func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
-	b := roaring.New()
-	bucket, err := r.chunkBucket(k)
+	s, err := r.daySource(k, number)
 	if err != nil {
 		return nil, err
 	}
-	if bucket != nil {
-		v, err := r.chunkValue(bucket, k, number)
-		if err != nil {
-			return nil, err
-		}
-		if v != nil {
-			c, err := r.openChunk(k, number, v)
-			if err != nil {
-				return nil, err
-			}
-			if b, err = c.bitmap(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	r.view.opsOf(k, number).apply(b)
-	return b, nil
+	return s.bitmap()
 }
 
 // Bitmap returns the union of the event's days in the period as one bitmap over

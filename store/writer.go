@@ -181,7 +181,10 @@ func (w *writer) addID(b placement.Brand, m placement.Mixed, id string, others b
 }
 
 // dayTotal collects what writing a day's chunks changes in its total.
-type dayTotal struct{ cardinality, bytes int64 }
+type dayTotal struct {
+	cardinality, bytes int64
+	changed            bool // a bit was set or cleared
+}
 
 // chunkChange is what merging positions makes of one chunk of a day. mergeChunk
 // may run beside that of other chunks; only putChunk needs the transaction.
@@ -196,6 +199,7 @@ type chunkChange struct {
 	value         []byte // the new sealed chunk, nil where no bit is left
 	before, after uint64 // cardinalities of the old and the new chunk
 	added         uint64 // positions that neither the chunk nor the journal had
+	changed, lost bool   // a bit was set or cleared, was cleared
 }
 
 // newChunkChange collects what a change of a chunk starts from.
@@ -228,16 +232,31 @@ func (r *reader) mergeChunk(c *chunkChange) error {
 	}
 	c.before = b.GetCardinality()
 	c.ops.apply(b)
+	c.noteOps()
 	for _, p := range c.remove {
-		b.Remove(p)
+		if b.CheckedRemove(p) {
+			c.changed, c.lost = true, true
+		}
 	}
 	unfolded := b.GetCardinality()
 	b.AddMany(c.add)
 	c.after = b.GetCardinality()
 	c.added = c.after - unfolded
+	c.changed = c.changed || c.added > 0
 	var err error
 	c.value, err = sealChunk(c.key, c.number, r.set.chunkBits(), b)
 	return err
+}
+
+// noteOps notes whether the operations set or clear a bit.
+func (c *chunkChange) noteOps() {
+	if c.ops == nil {
+		return
+	}
+	for _, o := range c.ops.ops.all(compareOps) {
+		c.changed = c.changed || o.set != o.base
+		c.lost = c.lost || o.base && !o.set
+	}
 }
 
 // mergeLists is mergeChunk of a sparse chunk and sorted positions. It reports
@@ -272,6 +291,7 @@ func (r *reader) mergeLists(c *chunkChange) (done bool, err error) {
 	}
 	c.before, c.after = uint64(len(had)), uint64(len(merged))
 	c.added = c.after - c.before
+	c.changed = c.added > 0
 	c.value = sealPositions(c.key, c.number, r.set.chunkBits(), merged)
 	return true, nil
 }
@@ -289,6 +309,12 @@ func (w *writer) putChunk(bucket *bolt.Bucket, c *chunkChange, total *dayTotal) 
 	}
 	total.cardinality += int64(c.after) - int64(c.before)
 	total.bytes += int64(len(c.value)) - int64(len(c.old))
+	total.changed = total.changed || c.changed
+	if c.lost {
+		if err := w.dropFromRollups(c.key, c.number); err != nil {
+			return err
+		}
+	}
 	w.draft.dropChunk(c.key, c.number)
 	return nil
 }
@@ -306,8 +332,14 @@ func (w *writer) createDay(k dayKey) (*bolt.Bucket, error) {
 	return b, nil
 }
 
-// addTotal changes the total of a day, and drops a day without bits.
+// addTotal changes the total of a day, and drops a day without bits. A day whose
+// bits changed is marked as stale.
 func (w *writer) addTotal(k dayKey, t dayTotal) error {
+	if t.changed {
+		if err := w.markStale(k); err != nil {
+			return err
+		}
+	}
 	have, err := w.total(k)
 	if err != nil {
 		return err
