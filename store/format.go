@@ -26,8 +26,7 @@ import (
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
 //
 // The last two are there from the first saved set on, and from the first visit on
-// these;
-// kept.go has those of what is remembered:
+// these; kept.go has those of what is remembered:
 //
 //	pages       page | 0 | brand              -> page number
 //	sketchdays  day                           -> sketches, bytes of them
