@@ -59,12 +59,13 @@ func (c *columns) add(column int, e store.Event, days store.Period) error {
 // addBefore puts the ids that have a mark before a day into a column, as far as
 // other columns have them: who is in a later one and not in it is there first.
 func (c *columns) addBefore(column int, e store.Event, day store.Day) error {
-	days := c.view.read(e)
-	days.Last = min(days.Last, day-1)
-	if days.Empty() {
-		return nil
-	}
-	return c.frames.Filter(column, e, days)
+	return c.addFilter(column, e, store.Period{First: store.MinDay, Last: day - 1})
+}
+
+// addFilter puts the ids of some days into a column, as far as columns that are
+// added have them.
+func (c *columns) addFilter(column int, e store.Event, days store.Period) error {
+	return c.frames.Filter(column, e, days.Intersect(c.view.read(e)))
 }
 
 // addSet puts a set into a column, as far as other columns have its ids.

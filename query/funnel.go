@@ -99,10 +99,9 @@ func AndCount(ctx context.Context, src Source, over Period, events ...string) (*
 // first step has OfFirst 1 and no OfPrevious and Dropped.
 //
 // In any order it reads each step's set once, chunk by chunk, and holds two of them
-// at a time. In the other orders it reads each day of each event once, chunk by
-// chunk, in time that grows with the marks and not with the window; its memory is 16
-// to 32 bytes, and 4 for each step and order, for each id of one chunk that entered.
-// Where ids collide, either reads the events once more, for ExpectedFalseOverlap.
+// at a time. In the other orders it reads each day of each event once, whatever the
+// steps and the window; its memory is 12 KiB at most for each event and day, and 400
+// for each step and order.
 //
 // Errors that match [ErrUsage]: no steps, a step or period that does not parse,
 // options that do not go together, a set expression or more than 32 steps in an

@@ -2,46 +2,48 @@ package query
 
 import (
 	"context"
-	"math"
+	"maps"
+	"math/bits"
 	"slices"
 
 	"cohort/store"
-
-	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// An ordered funnel is counted from one number per id and step: the latest day of
-// entry from which the id has reached the step by now, within the window. The days
-// of a chunk are walked in order. A mark of the first step sets the number of that
-// step to the day itself; a mark of another step raises the number to that of the
-// step before, unless the day lies past the window of that entry. A later entry has
-// the later end of its window, and so makes no attempt fail that an earlier one lets
+// An ordered funnel is counted from frames, with a column for each event and day.
+// The days are walked in order, and a set for each step holds who has reached it by
+// now: a mark of the step's event adds those who had reached the step before.
+//
+// Within a window one number per id and step goes along: the latest day of entry
+// from which the id has reached the step. A mark of the first step sets its number to
+// the day itself; a mark of another step raises the number to that of the step
+// before, unless the day lies past the window of that entry. A later entry has the
+// later end of its window, and so makes no attempt fail that an earlier one lets
 // succeed: one number stands for all attempts, and the best is found without trying
-// each. An id has reached a step if the number was ever set. Each (day, chunk) is
-// read once, and each mark costs some ns a step, however long the window is.
+// each. Each mark costs some ns a step, however long the window is.
 //
 // Which orders of days count is a matter of which step takes the marks of a day
-// first. Where the later step does, the number of the step before is still that of
-// the days before: that is the strict order. Where the earlier one does, both can be
+// first. Where the later step does, the set of the step before is still that of the
+// days before: that is the strict order. Where the earlier one does, both can be
 // reached on one day: that is the loose order. Steps in a row that are one event are
 // always taken from the last to the first.
 
-// maxOrdered is the largest number of steps of an ordered funnel. Its memory is for
-// each id of a chunk, of which a store of numbers can have 524,288.
+// maxOrdered is the largest number of steps of an ordered funnel: 64 sets and
+// numbers of some hundred KiB each.
 const maxOrdered = 32
 
 // orderedFunnel counts a funnel.
 type orderedFunnel struct {
-	view    *view
-	steps   []orderedStep
-	events  []orderedEvent  // each once, that of the first step first
-	days    []orderedDay    // ascending
-	walks   []*orderedWalk  // one for each order
-	ids     *table          // numbers those ids of the chunk that entered, from 1
-	allowed *roaring.Bitmap // who of the chunk may enter; nil for all
-	open    uint64
-	lastly  store.Day // the last entry whose window has ended
-	buffer  []uint32
+	view   *view
+	steps  []orderedStep
+	events []store.Event // each once, that of the first step first
+	days   []orderedDay  // ascending
+	width  int           // columns
+
+	walks  []*orderedWalk // one for each order
+	sizes  []uint64       // by step: ids with a mark that counts of its event, where positions collide
+	open   uint64
+	lastly store.Day // the last entry whose window has ended
+	union  []uint64
 }
 
 // orderedStep is a step, and the days on which its event counts.
@@ -50,16 +52,10 @@ type orderedStep struct {
 	days  store.Period
 }
 
-// orderedEvent is an event, and its ids of the chunk and day at hand that entered.
-type orderedEvent struct {
-	store.Event
-	ids []int32
-}
-
 // orderedDay is a day on which some events are marked and count.
 type orderedDay struct {
-	day    store.Day
-	events []int
+	day     store.Day
+	columns map[int]int // by event
 }
 
 // orderedFunnel plans a funnel in an order other than any. It returns what answers
@@ -68,20 +64,23 @@ func (p *planner) orderedFunnel(ctx context.Context, steps []Step, o FunnelOptio
 	if len(steps) > maxOrdered {
 		return nil, usagef("%d steps: a funnel in an order has at most %d", len(steps), maxOrdered)
 	}
-	f := &orderedFunnel{view: p.view, ids: newTable(), buffer: make([]uint32, 4096)}
-	if err := f.plan(p, steps, o); err != nil {
+	f := &orderedFunnel{view: p.view}
+	for _, s := range steps {
+		if err := f.planStep(p, s, o); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.planDays(); err != nil {
 		return nil, err
 	}
-	sizes, err := f.sizes(ctx)
-	if err != nil {
-		return nil, err
-	}
+	f.lastly = min(p.view.env.AsOf, p.view.today-1) - store.Day(o.Within)
 	return func(who restriction) (FunnelReport, error) {
+		f.begin(o)
 		if err := f.count(ctx, who); err != nil {
 			return FunnelReport{}, err
 		}
 		// Of both orders the loose one, which is the first, has the larger sets.
-		r := FunnelReport{AsOf: p.view.env.AsOf, Open: f.open, ExpectedFalseOverlap: p.view.stepOverlap(f.walks[0].reached, sizes)}
+		r := FunnelReport{AsOf: p.view.env.AsOf, Open: f.open, ExpectedFalseOverlap: p.view.stepOverlap(f.walks[0].reached, f.sizes)}
 		rows := make([][]FunnelStep, len(f.walks))
 		for i, w := range f.walks {
 			rows[i] = funnelSteps(steps, w.reached)
@@ -93,36 +92,6 @@ func (p *planner) orderedFunnel(ctx context.Context, steps []Step, o FunnelOptio
 		}
 		return r, nil
 	}, nil
-}
-
-// plan looks up the events and their days.
-func (f *orderedFunnel) plan(p *planner, steps []Step, o FunnelOptions) error {
-	for _, s := range steps {
-		if err := f.planStep(p, s, o); err != nil {
-			return err
-		}
-	}
-	if err := f.planDays(); err != nil {
-		return err
-	}
-	var first store.Day
-	if len(f.days) > 0 {
-		first = f.days[0].day
-	}
-	w := orderedWalk{first: first, within: math.MaxInt32, firstEntry: o.FirstEntry}
-	f.lastly = store.MaxDay
-	if o.Within > 0 {
-		w.within = int32(o.Within)
-		f.lastly = min(f.view.env.AsOf, f.view.today-1) - store.Day(o.Within)
-	}
-	for _, order := range []Order{Loose, Strict} {
-		if o.Order == order || o.Order == BothOrders {
-			w.sequence = f.sequence(order)
-			w.reached = make([]uint64, len(steps))
-			f.walks = append(f.walks, new(w))
-		}
-	}
-	return nil
 }
 
 // planStep plans the next step.
@@ -141,10 +110,10 @@ func (f *orderedFunnel) planStep(p *planner, s Step, o FunnelOptions) error {
 	}
 	// One never written has the name of the step all the same.
 	e.Name = s.text
-	at := slices.IndexFunc(f.events, func(have orderedEvent) bool { return have.Name == e.Name })
+	at := slices.IndexFunc(f.events, func(have store.Event) bool { return have.Name == e.Name })
 	if at < 0 {
 		at = len(f.events)
-		f.events = append(f.events, orderedEvent{Event: e})
+		f.events = append(f.events, e)
 	}
 	days, err := v.resolve(o.Over, e)
 	if err != nil {
@@ -161,24 +130,36 @@ func (f *orderedFunnel) planStep(p *planner, s Step, o FunnelOptions) error {
 
 // planDays lists the days on which any step has marks that count.
 func (f *orderedFunnel) planDays() error {
-	events := map[store.Day][]int{}
+	columns := map[store.Day]map[int]int{}
 	for _, s := range f.steps {
-		days, err := f.view.daysOf(f.events[s.event].Event, s.days)
+		days, err := f.view.daysOf(f.events[s.event], s.days)
 		if err != nil {
 			return err
 		}
 		for _, d := range days {
-			if !slices.Contains(events[d.Day], s.event) {
-				events[d.Day] = append(events[d.Day], s.event)
+			if columns[d.Day] == nil {
+				columns[d.Day] = map[int]int{}
+			}
+			if _, ok := columns[d.Day][s.event]; !ok {
+				columns[d.Day][s.event] = f.width
+				f.width++
 			}
 		}
 	}
-	for d, marked := range events {
-		slices.Sort(marked) // that of the first step first
-		f.days = append(f.days, orderedDay{d, marked})
+	for _, d := range slices.Sorted(maps.Keys(columns)) {
+		f.days = append(f.days, orderedDay{d, columns[d]})
 	}
-	slices.SortFunc(f.days, func(a, b orderedDay) int { return int(a.day) - int(b.day) })
 	return nil
+}
+
+// begin sets all counts to 0.
+func (f *orderedFunnel) begin(o FunnelOptions) {
+	f.open, f.sizes, f.walks = 0, make([]uint64, len(f.steps)), nil
+	for _, order := range []Order{Loose, Strict} {
+		if o.Order == order || o.Order == BothOrders {
+			f.walks = append(f.walks, newOrderedWalk(f.sequence(order), o))
+		}
+	}
 }
 
 // sequence returns the steps in the order in which they take the marks of a day.
@@ -197,188 +178,165 @@ func (f *orderedFunnel) sequence(order Order) []int {
 	return seq
 }
 
-// sizes returns how many ids have a mark that counts of the event of each step,
-// where positions collide.
-func (f *orderedFunnel) sizes(ctx context.Context) ([]uint64, error) {
-	sizes := make([]uint64, len(f.steps))
-	if f.view.exact {
-		return sizes, nil
-	}
-	known := map[orderedStep]uint64{}
-	for k := 1; k < len(f.steps); k++ {
-		s := f.steps[k]
-		if _, ok := known[s]; !ok {
-			n, err := f.view.union(f.events[s.event].Event, s.days)
-			if err != nil {
-				return nil, err
-			}
-			if known[s], err = f.view.size(ctx, n); err != nil {
-				return nil, err
-			}
-		}
-		sizes[k] = known[s]
-	}
-	return sizes, nil
-}
-
 // count counts who of those that a restriction leaves enter, and how far they come.
 func (f *orderedFunnel) count(ctx context.Context, who restriction) error {
-	f.open = 0
-	for _, w := range f.walks {
-		clear(w.reached)
-	}
-	entries, err := f.view.union(f.events[0].Event, f.steps[0].days)
-	if err != nil {
-		return err
-	}
-	entries = who.of(entries)
-	return eachChunk(ctx, entries.chunks(), func(c uint32) (err error) {
-		if f.allowed = nil; !who.all() {
-			if f.allowed, err = chunkSet(f.view.snap, entries, c); err != nil {
+	c := f.view.columns(f.width, who)
+	for _, d := range f.days {
+		for event, column := range d.columns {
+			add := c.add
+			if f.view.exact && !(event == 0 && f.steps[0].days.Contains(d.day)) {
+				add = c.addFilter // of no interest but for those who enter
+			}
+			if err := add(column, f.events[event], oneDay(d.day)); err != nil {
 				return err
 			}
 		}
-		return f.chunk(c)
-	})
+	}
+	return c.run(ctx, f.frame)
 }
 
-// chunk adds one chunk to the counts.
-func (f *orderedFunnel) chunk(c uint32) error {
-	f.ids.reset()
+// frame adds a frame to the counts.
+func (f *orderedFunnel) frame(frame *store.Frames) {
 	for _, w := range f.walks {
-		w.latest = w.latest[:0]
+		w.begin(frame.Words())
 	}
 	for _, d := range f.days {
-		for _, i := range d.events {
-			if err := f.read(i, d.day, c); err != nil {
-				return err
+		for _, w := range f.walks {
+			for _, k := range w.sequence {
+				if marked := f.marked(frame, k, d); marked != nil {
+					w.take(k, marked, int32(d.day-f.days[0].day)+1)
+				}
 			}
 		}
-		for _, w := range f.walks {
-			w.day(f, d.day)
-		}
-		for _, i := range d.events {
-			f.events[i].ids = f.events[i].ids[:0]
-		}
 	}
-	f.open += f.walks[0].entriesAfter(f.lastly)
-	return nil
+	for _, w := range f.walks {
+		w.end()
+	}
+	f.open += f.walks[0].entriesAfter(int32(f.lastly-f.days[0].day) + 1)
+	if f.view.exact {
+		return
+	}
+	for k := 1; k < len(f.steps); k++ {
+		f.union = zeros(f.union, frame.Words())
+		for _, d := range f.days {
+			or(f.union, f.marked(frame, k, d))
+		}
+		f.sizes[k] += count(f.union)
+	}
 }
 
-// read lists the ids of a day of an event that entered; on a day of entry, all.
-func (f *orderedFunnel) read(event int, d store.Day, c uint32) error {
-	e := &f.events[event]
-	enter := event == 0 && f.steps[0].days.Contains(d)
-	if !enter && f.ids.used == 0 {
+// marked returns who is marked with the event of a step on a day on which it counts.
+func (f *orderedFunnel) marked(frame *store.Frames, k int, d orderedDay) []uint64 {
+	s := f.steps[k]
+	column, ok := d.columns[s.event]
+	if !ok || !s.days.Contains(d.day) {
 		return nil
 	}
-	set, err := chunkSet(f.view.snap, union{event: e.Event, days: oneDay(d)}, c)
-	if err != nil {
-		return err
-	}
-	if enter && f.allowed != nil {
-		set.And(f.allowed) // an id not allowed never enters: its marks are not missed
-	}
-	for it := set.ManyIterator(); ; {
-		n := it.NextMany(f.buffer)
-		if n == 0 {
-			return nil
-		}
-		for _, position := range f.buffer[:n] {
-			id := f.ids.get(position)
-			if id == 0 && enter {
-				id = f.enter(position)
-			}
-			if id > 0 {
-				e.ids = append(e.ids, id)
-			}
-		}
-	}
-}
-
-// enter numbers an id that enters for the first time.
-func (f *orderedFunnel) enter(position uint32) int32 {
-	id := int32(f.ids.used) + 1
-	f.ids.swap(position, id)
-	for _, w := range f.walks {
-		w.latest = append(w.latest, make([]int32, len(f.steps))...)
-	}
-	return id
+	return frame.Column(column)
 }
 
 // orderedWalk counts one order.
 type orderedWalk struct {
 	sequence   []int // the steps in the order in which they take the marks of a day
-	first      store.Day
-	within     int32
-	firstEntry bool     // an id enters once
-	reached    []uint64 // by step
-	// latest has, for each id of the chunk, a number for each step: the latest
-	// entry from which the step was reached, in days from first, plus 1; 0 for none.
-	latest []int32
+	within     int32 // 0 for no window
+	firstEntry bool  // an id enters once
+
+	reached []uint64   // by step
+	sets    [][]uint64 // by step: who of the frame has reached it
+	// latest has, by step and place in the frame, the latest day of entry from which
+	// the step was reached, from 1; 0 for none. It is empty without a window.
+	latest [][]int32
 }
 
-// day takes the marks of a day.
-func (w *orderedWalk) day(f *orderedFunnel, d store.Day) {
-	today := int32(d-w.first) + 1
-	for _, k := range w.sequence {
-		s := f.steps[k]
-		switch {
-		case !s.days.Contains(d):
-		case k == 0:
-			w.enter(f.events[s.event].ids, today)
-		default:
-			w.step(k, f.events[s.event].ids, today)
+func newOrderedWalk(sequence []int, o FunnelOptions) *orderedWalk {
+	n := len(sequence)
+	w := &orderedWalk{sequence: sequence, within: int32(o.Within), firstEntry: o.FirstEntry,
+		reached: make([]uint64, n), sets: make([][]uint64, n)}
+	if o.Within > 0 {
+		w.latest = make([][]int32, n)
+	}
+	return w
+}
+
+// begin starts a frame of so many words.
+func (w *orderedWalk) begin(words int) {
+	for k := range w.sets {
+		w.sets[k] = zeros(w.sets[k], words)
+	}
+	for k := range w.latest {
+		w.latest[k] = zeros(w.latest[k], words*64)
+	}
+}
+
+// zeros returns n zeros, in x where there is room.
+func zeros[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}
+
+// end adds the frame to the counts.
+func (w *orderedWalk) end() {
+	for k, set := range w.sets {
+		w.reached[k] += count(set)
+	}
+}
+
+// take takes the marks of today for step k.
+func (w *orderedWalk) take(k int, marked []uint64, today int32) {
+	switch {
+	case w.within > 0 && k > 0:
+		w.goOn(k, marked, today)
+	case w.within > 0:
+		w.enter(marked, today)
+	case k > 0:
+		orBoth(w.sets[k], w.sets[k-1], marked)
+	default:
+		or(w.sets[0], marked)
+	}
+}
+
+// enter begins an attempt of each id that is marked.
+func (w *orderedWalk) enter(marked []uint64, today int32) {
+	entered, latest := w.sets[0], w.latest[0]
+	for i, m := range marked {
+		if w.firstEntry {
+			m &^= entered[i]
+		}
+		entered[i] |= m
+		for ; m != 0; m &= m - 1 {
+			latest[64*i+bits.TrailingZeros64(m)] = today
 		}
 	}
 }
 
-// enter begins an attempt of some ids.
-func (w *orderedWalk) enter(ids []int32, today int32) {
-	steps := len(w.reached)
-	for _, id := range ids {
-		entry := &w.latest[int(id-1)*steps]
-		if *entry == 0 {
-			w.reached[0]++
-		} else if w.firstEntry {
-			continue
+// goOn takes those that are marked from the step before to step k, where that gains
+// them anything and the window has not ended.
+func (w *orderedWalk) goOn(k int, marked []uint64, today int32) {
+	for i, m := range marked {
+		for m &= w.sets[k-1][i]; m != 0; m &= m - 1 {
+			at := 64*i + bits.TrailingZeros64(m)
+			if entry := w.latest[k-1][at]; entry > w.latest[k][at] && today-entry <= w.within {
+				w.latest[k][at] = entry
+				w.sets[k][i] |= m & -m
+			}
 		}
-		*entry = today
 	}
 }
 
-// step lets some ids go on from the step before step k.
-func (w *orderedWalk) step(k int, ids []int32, today int32) {
-	steps := len(w.reached)
-	for _, id := range ids {
-		at := w.latest[int(id-1)*steps+k-1:][:2]
-		if at[0] <= at[1] || today-at[0] > w.within {
-			continue // nothing is gained, or the window has ended
-		}
-		if at[1] == 0 {
-			w.reached[k]++
-		}
-		at[1] = at[0]
+// entriesAfter returns how many ids of the frame entered, for the last time that
+// counts, after a day; 0 without a window.
+func (w *orderedWalk) entriesAfter(day int32) (n uint64) {
+	if w.within == 0 {
+		return 0
 	}
-}
-
-// entriesAfter returns how many ids of the chunk entered, for the last time that
-// counts, after a day.
-func (w *orderedWalk) entriesAfter(d store.Day) uint64 {
-	var n uint64
-	for i := 0; i < len(w.latest); i += len(w.reached) {
-		if int(w.latest[i]) > int(d)-int(w.first)+1 {
+	for _, entry := range w.latest[0] {
+		if entry > max(day, 0) {
 			n++
 		}
 	}
 	return n
-}
-
-// daysOf lists the stored days of an event within a period; none of one never
-// written.
-func (v *view) daysOf(e store.Event, p store.Period) ([]store.DayCount, error) {
-	if p = p.Intersect(stored(e)); p.Empty() {
-		return nil, nil
-	}
-	return v.snap.Days(e, p)
 }

@@ -90,7 +90,7 @@ func (f attempts) report(order query.Order, keep func(set) set) map[string]any {
 		if f.within > 0 {
 			first, last = f.first[0], min(f.last[0]+store.Day(f.within), f.asOf)
 		}
-		overlap = max(overlap, f.overlap(reached[order == query.Strict][k-1], len(f.union(f.events[k], first, last))))
+		overlap = max(overlap, f.overlap(reached[order == query.Strict][k-1], len(keep(f.union(f.events[k], first, last)))))
 	}
 	out := map[string]any{"as_of": f.asOf.String(), "open": float64(open), "expected_false_overlap": overlap}
 	switch order {

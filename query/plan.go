@@ -170,6 +170,15 @@ func (v *view) every(e store.Event, days store.Period) (node, error) {
 	return n, err
 }
 
+// daysOf lists the stored days of an event within a period; none of one never
+// written.
+func (v *view) daysOf(e store.Event, p store.Period) ([]store.DayCount, error) {
+	if p = p.Intersect(stored(e)); p.Empty() {
+		return nil, nil
+	}
+	return v.snap.Days(e, p)
+}
+
 func (p *planner) seen(x seenSet) (node, error) {
 	brand := x.brand
 	if brand.IsZero() {

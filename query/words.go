@@ -60,6 +60,13 @@ func or(x, y []uint64) {
 	}
 }
 
+// orBoth adds the bits that are in both of y and z to x.
+func orBoth(x, y, z []uint64) {
+	for i := range x {
+		x[i] |= y[i] & z[i]
+	}
+}
+
 // lanes are unions of columns, each of some that follow one another. The words
 // are its own.
 type lanes struct {
