@@ -3,6 +3,11 @@ package query
 import (
 	"context"
 	"iter"
+
+	"cohort/placement"
+	"cohort/store"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // Members yields the ids in a set, in placement order, and those at one placement
@@ -13,7 +18,8 @@ import (
 // chunk, copies the ids, closes its snapshot, and only then yields: the loop may
 // mark and unmark in the store. The copy takes the length of each id and 4 bytes
 // more, 18 bytes for a branded id; with [Limit] no more than so many ids are
-// copied, and evaluation stops with the chunk that holds the last of them.
+// copied, and evaluation stops with the chunk that holds the last of them. In a dense
+// store the whole set is evaluated first, in 4 bytes an id besides.
 //
 // An error is yielded last, with an empty id, before any id: one that Size gives,
 // or that the store keeps no ids to list.
@@ -49,6 +55,13 @@ func members(ctx context.Context, src Source, x Expr, opts []Option) (idList, er
 		if err != nil {
 			return err
 		}
+		if v.dense { // a chunk's ids are anywhere in the order
+			set, err := wholeSet(ctx, v.snap, n)
+			if err != nil {
+				return err
+			}
+			return ids.addMembers(v.snap, p.brand, set, s)
+		}
 		return eachChunk(ctx, n.chunks(), func(c uint32) error {
 			if s.limited && ids.n == s.limit {
 				return nil
@@ -57,16 +70,7 @@ func members(ctx context.Context, src Source, x Expr, opts []Option) (idList, er
 			if err != nil || set.IsEmpty() {
 				return err
 			}
-			for id, err := range v.snap.Members(p.brand, set) {
-				if err != nil {
-					return err
-				}
-				ids.add(id)
-				if s.limited && ids.n == s.limit {
-					break
-				}
-			}
-			return nil
+			return ids.addMembers(v.snap, p.brand, set, s)
 		})
 	})
 	return ids, err
@@ -82,6 +86,20 @@ type idList struct {
 type idPart struct {
 	text []byte
 	ends []uint32
+}
+
+// addMembers appends the ids of a brand at some positions, up to the limit.
+func (l *idList) addMembers(snap *store.Snapshot, b placement.Brand, positions *roaring.Bitmap, s settings) error {
+	for id, err := range snap.Members(b, positions) {
+		if err != nil {
+			return err
+		}
+		l.add(id)
+		if s.limited && l.n == s.limit {
+			return nil
+		}
+	}
+	return nil
 }
 
 // partSize is the size of a part's text, in bytes. A list grows by parts, so that

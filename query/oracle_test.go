@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -16,17 +17,19 @@ type set = map[uint32]bool
 // days and ids, without bitmaps, chunks or the calendar of the package.
 type model struct {
 	kind  placement.Kind
+	dense bool
 	week  store.WeekStart
 	today store.Day
 	marks map[string]map[store.Day]set            // event, day, positions
 	brand map[string]placement.Brand              // of each event
 	known map[placement.Brand]map[uint32][]string // ids at each placement, in order
 	saved map[string]savedSet
+	order map[placement.Brand][]placement.Mixed // the ids of a dense store, each at its position
 }
 
-func newModel(kind placement.Kind, week store.WeekStart, today store.Day) *model {
-	return &model{kind, week, today, map[string]map[store.Day]set{}, map[string]placement.Brand{},
-		map[placement.Brand]map[uint32][]string{}, map[string]savedSet{}}
+func newModel(kind placement.Kind, dense bool, week store.WeekStart, today store.Day) *model {
+	return &model{kind, dense, week, today, map[string]map[store.Day]set{}, map[string]placement.Brand{},
+		map[placement.Brand]map[uint32][]string{}, map[string]savedSet{}, map[placement.Brand][]placement.Mixed{}}
 }
 
 // parse returns the brand and the position of an id.
@@ -35,7 +38,33 @@ func (m *model) parse(id string) (placement.Brand, uint32) {
 	if err != nil {
 		panic(err)
 	}
-	return b, mixed.Placement()
+	if !m.dense {
+		return b, mixed.Placement()
+	}
+	// Which position it is does not matter here, only that no other id has it.
+	i := slices.Index(m.order[b], mixed)
+	if i < 0 {
+		i = len(m.order[b])
+		m.order[b] = append(m.order[b], mixed)
+	}
+	return b, uint32(i)
+}
+
+// placement returns the placement of an id at a position.
+func (m *model) placement(b placement.Brand, pos uint32) uint32 {
+	if !m.dense {
+		return pos
+	}
+	return m.order[b][pos].Placement()
+}
+
+// placements returns the placements of positions, ascending.
+func (m *model) placements(b placement.Brand, s set) []uint32 {
+	all := set{}
+	for pos := range s {
+		all[m.placement(b, pos)] = true
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 func (m *model) mark(event, id string, d store.Day) {
@@ -199,9 +228,14 @@ func unite(x, y set) set {
 // members lists the known ids of a set.
 func (m *model) members(b placement.Brand, s set) []string {
 	ids := []string{}
-	for _, pos := range slices.Sorted(maps.Keys(s)) {
+	for pos := range s {
 		ids = append(ids, m.known[b][pos]...)
 	}
+	slices.SortFunc(ids, func(x, y string) int {
+		_, at := m.parse(x)
+		_, than := m.parse(y)
+		return cmp.Or(cmp.Compare(m.placement(b, at), m.placement(b, than)), cmp.Compare(x, y))
+	})
 	return ids
 }
 
@@ -216,7 +250,7 @@ func fraction(part, whole int) *float64 {
 
 // overlap is a·b/2³², 0 for numbers.
 func (m *model) overlap(a, b int) float64 {
-	if m.kind == placement.Number {
+	if m.kind == placement.Number || m.dense {
 		return 0
 	}
 	return float64(a) * float64(b) / (1 << 32)

@@ -64,7 +64,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 	days := 1 + rng.IntN(80)
 	today := begin + store.Day(rng.IntN(days+10))
 	w := &world{
-		model: newModel(kind, week, today),
+		model: newModel(kind, kind != placement.Number && seed%2 == 0, week, today),
 		rng:   rng, path: filepath.Join(t.TempDir(), "random.db"), begin: begin, days: days,
 		ids: map[placement.Brand][]string{},
 	}
@@ -79,8 +79,12 @@ func newWorld(t *testing.T, seed uint64) *world {
 }
 
 func (w *world) open(t *testing.T) {
+	var positions store.Positions
+	if w.dense {
+		positions = store.Dense
+	}
 	db, err := store.Open(w.path, &store.Options{
-		IDs: w.kind, WeekStart: w.week, Now: func() time.Time { return w.today.Time().Add(12 * time.Hour) },
+		IDs: w.kind, Positions: positions, WeekStart: w.week, Now: func() time.Time { return w.today.Time().Add(12 * time.Hour) },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ func Save(ctx context.Context, db *store.DB, name string, x Expr, opts ...Option
 	if err := store.CheckSetName(name); err != nil {
 		return store.SavedSet{}, err
 	}
-	set, brand, err := bitmap(ctx, db, x, opts)
+	set, brand, err := positions(ctx, db, x, opts)
 	if err != nil {
 		return store.SavedSet{}, err
 	}

@@ -61,6 +61,7 @@ type view struct {
 	env   Env       // its Stored is that of the event at hand
 	today store.Day // the store's current day
 	exact bool      // positions stand for single ids: nothing collides
+	dense bool      // positions are not in the order of placements
 }
 
 // ask takes a snapshot, lets a question read it, and closes it. A report never
@@ -91,7 +92,8 @@ func newView(snap *store.Snapshot, asOf *store.Day, report bool) (*view, error) 
 	v := &view{
 		snap:  snap,
 		today: snap.Today(),
-		exact: config.IDs == placement.Number,
+		exact: config.Positions != store.Hashed,
+		dense: config.Positions == store.Dense,
 		env:   Env{AsOf: snap.Today(), Report: report, WeekStart: config.WeekStart},
 	}
 	if asOf != nil {

@@ -22,6 +22,8 @@ type batch struct {
 	// crowded are the placements of each brand at which more than one id is
 	// known once the batch is in.
 	crowded map[placement.Brand]map[uint32]*crowd
+
+	at places // of the rows, in a dense store
 }
 
 // crowd is a placement with several ids: those known before the row that is
@@ -83,6 +85,9 @@ func (b *batch) register() error {
 		brands = append(brands, brand)
 	}
 	slices.SortFunc(brands, func(x, y placement.Brand) int { return cmp.Compare(brandKey(x), brandKey(y)) })
+	if b.w.set.dense() {
+		b.makePlaces()
+	}
 	for _, brand := range brands {
 		if err := b.registerBrand(brand, byBrand[brand]); err != nil {
 			return fmt.Errorf("registry of brand %q: %w", brand, err)
@@ -92,6 +97,9 @@ func (b *batch) register() error {
 }
 
 func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
+	if b.w.set.dense() {
+		return b.w.placeAll(brand, sightingsOf(days), &b.at)
+	}
 	changes, err := b.w.registerAll(brand, b.rowsOf(days))
 	if err != nil {
 		return err
@@ -101,6 +109,24 @@ func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 		maps.Copy(b.crowded[brand], c.crowds)
 	}
 	return nil
+}
+
+// makePlaces makes room for the places of all rows.
+func (b *batch) makePlaces() {
+	n := 0
+	for _, d := range b.days {
+		n += len(d.mixed)
+	}
+	b.at.positions = make([]uint32, n)
+	if !b.w.set.keepStrings() {
+		return
+	}
+	b.at.texts = make([]string, n)
+	for _, d := range b.days {
+		for i, row := range d.row {
+			b.at.texts[row] = d.ids[i]
+		}
+	}
 }
 
 // rowsOf returns the ids of the days' rows.
@@ -178,7 +204,11 @@ func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
 	bits := w.set.chunkBits()
 	positions := make([]uint32, len(d.mixed))
 	for i, m := range d.mixed {
-		positions[i] = m.Placement()
+		if b.w.set.dense() {
+			positions[i] = b.at.positions[d.row[i]]
+		} else {
+			positions[i] = m.Placement()
+		}
 	}
 	positions, ends := partition(positions, 1<<(32-bits), func(p uint32) uint32 { return p >> bits })
 	bucket, err := w.createDay(k)

@@ -203,7 +203,11 @@ func (db *DB) workOut(g *gathered, r *request) {
 		case f.kind == opVisit:
 			r.results[i] = g.w.applyVisit(f, &g.rec)
 		default:
-			r.results[i] = g.w.applyFolded(f, &g.rec)
+			var err error
+			if r.results[i], err = g.w.applyFolded(f, &g.rec); err != nil {
+				g.base = nil // the writer meets it again, and says so
+				return
+			}
 		}
 	}
 }
@@ -337,7 +341,7 @@ func (db *DB) appendGroup(g *gathered) (done bool, err error) {
 	if len(g.rec) == 0 {
 		return true, nil
 	}
-	err = db.journal.append(g.w.draft.seq, g.rec, db.set.keepStrings())
+	err = db.journal.append(g.w.draft.seq, g.rec, db.set)
 	if errors.Is(err, errUnsettled) {
 		err = fmt.Errorf("mark: %w; close the store and open it again", err)
 		db.fail(err)

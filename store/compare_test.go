@@ -40,6 +40,10 @@ func (m *model) compare(t tb, s *store.Snapshot, ids []string) {
 		if err != nil || known != want || !slices.Equal(sharing, m.sharing(brand, mixed)) {
 			t.Errorf("known %s: got %v, %v, %v, want %v, %v", id, known, sharing, err, want, m.sharing(brand, mixed))
 		}
+		pos, placed, err := s.Position(id)
+		if at, ok := m.position(brand, mixed); err != nil || placed != ok || (ok && pos != at) {
+			t.Errorf("position of %s: got %d, %v, %v, want %d, %v", id, pos, placed, err, at, ok)
+		}
 	}
 }
 
@@ -71,10 +75,14 @@ func (m *model) compareEvent(t tb, s *store.Snapshot, e store.Event, name string
 	}
 	for i, p := range periods {
 		got, err := s.Bitmap(name, p)
-		if err != nil || !got.Equals(want.union(p)) {
-			t.Fatalf("event %s, %s: bits %v, %v, want %v", name, p, got, err, want.union(p))
+		if placements := m.placements(want.brand, want.union(p)); err != nil || !got.Equals(placements) {
+			t.Fatalf("event %s, %s: bits %v, %v, want %v", name, p, got, err, placements)
 		}
-		m.compareMembers(t, s, want.brand, got)
+		positions := positionsOf(t, s, e, p)
+		if !positions.Equals(want.union(p)) {
+			t.Fatalf("event %s, %s: positions %v, want %v", name, p, positions, want.union(p))
+		}
+		m.compareMembers(t, s, want.brand, positions)
 		for j, id := range ids {
 			if (i+j)%4 > 0 { // a quarter of them in each period
 				continue
@@ -131,6 +139,24 @@ func (m *model) compareMembers(t tb, s *store.Snapshot, b placement.Brand, set *
 	}
 }
 
+// positionsOf puts the chunks of an event together.
+func positionsOf(t tb, s *store.Snapshot, e store.Event, p store.Period) *roaring.Bitmap {
+	t.Helper()
+	numbers, err := s.ChunkNumbers(e, p)
+	if err != nil {
+		t.Fatalf("chunks: %v", err)
+	}
+	all := roaring.New()
+	for _, n := range numbers {
+		part, err := s.Chunk(e, p, n)
+		if err != nil {
+			t.Fatalf("chunk: %v", err)
+		}
+		all.Or(part)
+	}
+	return all
+}
+
 func (m *model) compareBrands(t tb, s *store.Snapshot) {
 	t.Helper()
 	got, err := s.Brands()
@@ -141,6 +167,14 @@ func (m *model) compareBrands(t tb, s *store.Snapshot) {
 	for b, ids := range m.known {
 		seen := roaring.New()
 		seen.AddMany(slices.Collect(maps.Keys(ids)))
+		if m.dense {
+			seen = roaring.New()
+			for pos := range uint32(len(m.first[b])) {
+				if len(m.idsAt(b, pos)) > 0 {
+					seen.Add(pos)
+				}
+			}
+		}
 		want = append(want, store.BrandStats{Brand: b, IDs: uint64(len(ids.ids())), Placements: uint64(len(ids))})
 		if got := seenOf(t, s, b); !got.Equals(seen) {
 			t.Fatalf("seen of brand %q: %v, want %v", b, got, seen)
@@ -196,9 +230,7 @@ func sameError(a, b error) bool {
 // another order and in other ways.
 func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 	t.Helper()
-	opts := options(m.kind)
-	opts.DropStrings = m.drop
-	db := mustOpen(t, path, opts)
+	db := mustOpen(t, path, m.options())
 	ctx := context.Background()
 	for b, ids := range m.known {
 		// Known without a mark: marked on an event that is deleted again.
@@ -215,7 +247,7 @@ func (m *model) rebuild(t tb, path string, rng *rand.Rand) *store.DB {
 	for name, e := range m.events {
 		for day, set := range e.days {
 			for p := range set {
-				for _, id := range m.known[e.brand][p] {
+				for _, id := range m.idsAt(e.brand, p) {
 					rows = append(rows, store.Mark{Event: name, ID: id, Day: day})
 				}
 			}

@@ -481,7 +481,7 @@ func compareLoaded(t *testing.T, db *store.DB, rows []store.Mark, said int) {
 	for _, e := range events {
 		got += e.Marks
 	}
-	m, n := newModel(placement.String, false), 0
+	m, n := newModel(placement.String, false, false), 0
 	for want := uint64(0); want < got || n < said; n += loadBatch {
 		if n == len(rows) {
 			t.Fatalf("%d marks, more than there are rows", got)

@@ -13,7 +13,7 @@ import (
 // Erasure says what Erase did, in figures.
 type Erasure struct {
 	// Result is Cleared where no bit is left of the id; Shared where another known
-	// id stands at its placement, whose bits they are now; Absent where the id was
+	// id has the same bit, whose marks they are now; Absent where the id was
 	// not known, and nothing was done.
 	Result Result
 	Events int // events on a day of which its bit was cleared
@@ -58,7 +58,10 @@ func (db *DB) Erase(ctx context.Context, id string) (Erasure, error) {
 	defer db.chunkMu.Unlock()
 	var days []dayKey
 	err = db.read("erase", func(r *reader) error {
-		days, err = r.foldedDaysOf(ctx, brand, mixed.Placement())
+		at, err := r.known(brand, mixed)
+		if err == nil && at.placed {
+			days, err = r.foldedDaysOf(ctx, brand, at.pos)
+		}
 		return err
 	})
 	if err != nil {
@@ -132,18 +135,20 @@ type eraser struct {
 	*writer
 	brand  placement.Brand
 	mixed  placement.Mixed
-	shared bool // another known id stands at the placement
+	pos    uint32
+	shared bool // another known id has the bit
 	done   Erasure
 }
 
 // run erases the id, given the days in whose chunks its bit is set, of those that
 // were folded before. It reports whether the id was known.
 func (e *eraser) run(days []dayKey) (known bool, err error) {
-	known, e.shared, err = e.known(e.brand, e.mixed)
+	at, err := e.known(e.brand, e.mixed)
+	e.pos, e.shared = at.pos, e.set.shares(at)
 	switch {
 	case err != nil:
 		return false, err
-	case !known:
+	case !at.self:
 		e.done.Result = Absent
 		return false, nil
 	case e.shared:
@@ -168,9 +173,8 @@ func (e *eraser) run(days []dayKey) (known bool, err error) {
 
 // unfoldedDays lists the days of which the journal has an operation on the bit.
 func (e *eraser) unfoldedDays() (days []dayKey) {
-	pos := e.mixed.Placement()
 	e.view.days.Scan(func(k dayKey, _ *dayOps) bool {
-		if _, ok := e.view.opsOf(k, pos>>e.set.chunkBits()).get(pos); ok {
+		if _, ok := e.view.opsOf(k, e.pos>>e.set.chunkBits()).get(e.pos); ok {
 			days = append(days, k)
 		}
 		return true
@@ -185,7 +189,7 @@ func (e *eraser) fromDays(days []dayKey) error {
 		return err
 	}
 	for event := range ours { // also those that lost the bit since they were taken in
-		if err := e.eraseFirst(event, e.mixed.Placement()); err != nil {
+		if err := e.eraseFirst(event, e.pos); err != nil {
 			return err
 		}
 	}
@@ -210,19 +214,18 @@ func (e *eraser) fromDays(days []dayKey) error {
 
 // fromDay clears the bit on a day, where it is set.
 func (e *eraser) fromDay(k dayKey) (cleared bool, err error) {
-	pos := e.mixed.Placement()
-	if set, err := e.foldedBit(k, pos); !set || err != nil {
+	if set, err := e.foldedBit(k, e.pos); !set || err != nil {
 		return false, err
 	}
 	bucket, err := e.createDay(k)
 	if err != nil {
 		return false, err
 	}
-	c, err := e.newChunkChange(bucket, k, pos>>e.set.chunkBits(), nil)
+	c, err := e.newChunkChange(bucket, k, e.pos>>e.set.chunkBits(), nil)
 	if err != nil {
 		return false, err
 	}
-	c.remove = []uint32{pos}
+	c.remove = []uint32{e.pos}
 	if err := e.mergeChunk(c); err != nil {
 		return false, err
 	}
@@ -239,7 +242,7 @@ func (e *eraser) fromSets() error {
 	if err != nil {
 		return err
 	}
-	number := e.mixed.Placement() >> e.set.chunkBits()
+	number := e.pos >> e.set.chunkBits()
 	for _, set := range sets {
 		if set.Brand != e.brand {
 			continue
@@ -248,7 +251,7 @@ func (e *eraser) fromSets() error {
 		if err != nil {
 			return fmt.Errorf("set %s: %w", set.Name, err)
 		}
-		if !b.Contains(e.mixed.Placement()) {
+		if !b.Contains(e.pos) {
 			continue
 		}
 		if err := e.fromSet(set, number, b); err != nil {
@@ -267,7 +270,7 @@ func (e *eraser) fromSet(set SavedSet, number uint32, b *roaring.Bitmap) error {
 	}
 	set.Bytes -= uint64(len(bucket.Get(chunkKey(number))))
 	set.Count -= b.GetCardinality()
-	b.Remove(e.mixed.Placement())
+	b.Remove(e.pos)
 	if err := bucket.Delete(chunkKey(number)); err != nil {
 		return err
 	}
@@ -293,8 +296,13 @@ func (e *eraser) fromRegistry() error {
 	if err := e.putRegistryChunk(e.brand, number, left); err != nil {
 		return err
 	}
+	if e.set.dense() {
+		if err := e.eraseOrdinal(e.brand, e.pos); err != nil {
+			return err
+		}
+	}
 	before := pair{uint64(len(old)), placementsOf(old)}
-	return e.countIDs(e.brand, pair{uint64(len(left)), placementsOf(left)}.less(before))
+	return e.countIDs(e.brand, pair{uint64(len(left)), placementsOf(left)}.less(before), 0)
 }
 
 // clearJournal removes all records: what they say is in the chunks.

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"cohort/placement"
+
+	"github.com/RoaringBitmap/roaring/v2"
 )
 
 // SetLogAfter has a store start a log after so many commits.
@@ -159,13 +163,19 @@ func (db *DB) Sums() error {
 		brands := 0
 		c = r.brands().Cursor()
 		for k, v := c.First(); k != nil; k, v = c.Next() {
-			n, ok := unsealPair(tagBrand, k, v)
+			n, ok := unsealBrand(k, v)
 			bucket := r.registry().Bucket(k)
+			if ok && bucket == nil && n.first == 0 && n.ordinals > 0 {
+				continue // all ids were erased
+			}
 			if !ok || bucket == nil {
 				return corruptf("brand %q: seal %v, registry %v", k, ok, bucket)
 			}
 			if _, sum, err := listChunks(bucket, nil); err != nil || sum != n.first || n.second > sum {
 				return corruptf("brand %q: %+v, registry has %d ids, %v", k, n, sum, err)
+			}
+			if err := r.sumOrdinals(placement.Brand(k), n); err != nil {
+				return err
 			}
 			brands++
 		}
@@ -183,6 +193,46 @@ func (db *DB) Sums() error {
 		}
 		return nil
 	})
+}
+
+// sumOrdinals compares the registry of a dense store with its table of ordinals:
+// each leads to the other.
+func (r *reader) sumOrdinals(b placement.Brand, n brandCounts) error {
+	if !r.set.dense() {
+		return nil
+	}
+	bucket := r.ordinalsBucket(b)
+	if bucket == nil {
+		if n.ordinals > 0 {
+			return corruptf("brand %q: %d ordinals without a table", b, n.ordinals)
+		}
+		return nil
+	}
+	_, sum, err := listChunks(bucket, nil)
+	if err != nil || sum != n.ordinals {
+		return corruptf("brand %q: %d ordinals counted, the table has %d, %v", b, n.ordinals, sum, err)
+	}
+	numbers, _, err := listChunks(r.registry().Bucket(b[:]), nil)
+	if err != nil {
+		return err
+	}
+	for _, number := range numbers {
+		value, err := r.idsValue(b, number)
+		if err != nil {
+			return err
+		}
+		ids, err := r.foldedIDs(b, number, value)
+		if err != nil {
+			return err
+		}
+		for _, e := range ids {
+			at, err := r.placementsOf(b, roaring.BitmapOf(e.pos))
+			if err != nil || at[0] != e.mixed.Placement() {
+				return corruptf("brand %q: ordinal %d is of placement %d, the table has %v, %v", b, e.pos, e.mixed.Placement(), at, err)
+			}
+		}
+	}
+	return nil
 }
 
 // CheckPages walks the file as Open does after a crash.

@@ -62,11 +62,12 @@ func (db *DB) beginFold() *view {
 	return v
 }
 
-// foldUnit is one chunk to fold: of a day, or of a brand's registry; or the visits
-// of a block of pages on a day.
+// foldUnit is what is folded at once: a chunk of a day, a chunk of a brand's
+// registry, or its ordinals; or the visits of a block of pages on a day.
 type foldUnit struct {
 	day    dayKey
-	ids    bool
+	ids    bool // of the brand's registry: a chunk, or with table its ordinals
+	table  bool
 	visits bool
 	brand  placement.Brand
 	number uint32
@@ -98,6 +99,12 @@ func foldWork(v *view) []foldUnit {
 		}
 		return true
 	})
+	v.ordinals.Scan(func(k uint32, o *ordinalOps) bool {
+		if o.placed.size() > 0 {
+			work = append(work, foldUnit{ids: true, table: true, brand: brandOf(k)})
+		}
+		return true
+	})
 	return work
 }
 
@@ -107,18 +114,11 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 	written, i := 0, 0
 	for i < len(work) && written < foldBytes {
 		if work[i].ids {
-			c, err := w.newIDsChange(work[i].brand, work[i].number, nil)
-			if err == nil {
-				err = w.mergeRegistry(c)
-			}
-			if err == nil {
-				err = w.putIDs(c)
-			}
+			size, err := w.foldIDs(work[i])
 			if err != nil {
 				return 0, err
 			}
-			w.units = append(w.units, foldedUnit{work[i], c.pendingPlacements})
-			written += len(c.value)
+			written += size
 			i++
 			continue
 		}
@@ -146,6 +146,24 @@ func (w *writer) foldRest() error {
 		work = work[n:]
 	}
 	return nil
+}
+
+// foldIDs folds a chunk of a brand's registry, or its ordinals, and returns the
+// bytes written.
+func (w *writer) foldIDs(u foldUnit) (int, error) {
+	if u.table {
+		w.units = append(w.units, foldedUnit{foldUnit: u})
+		return w.foldOrdinals(u.brand, nil)
+	}
+	c, err := w.newIDsChange(u.brand, u.number, nil)
+	if err == nil {
+		err = w.mergeRegistry(c)
+	}
+	if err == nil {
+		err = w.putIDs(c)
+	}
+	w.units = append(w.units, foldedUnit{u, c.pendingPlacements})
+	return len(c.value), err
 }
 
 // foldDay folds units of the first one's day until limit bytes are written. It

@@ -19,13 +19,15 @@ import (
 //	days      event number | day              -> bucket: chunk number -> chunk
 //	totals    event number | day              -> cardinality, bytes of chunks
 //	registry  brand                           -> bucket: chunk number -> ids
-//	brands    brand                           -> ids, placements
+//	brands    brand                           -> ids, placements, and ordinals of a dense store
+//	ordinals  brand                           -> bucket: chunk number -> placements; of a dense store
 //	journal   sequence number                 -> operations of one commit
 //	folded    event number | day              -> last sequence number folded
 //	sets      name of a saved set             -> brand, cardinality, bytes
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
 //
-// The last two are there from the first saved set on, and from the first visit on
+// The last two are there from the first saved set on, ordinals from the first id of
+// a dense store, and from the first visit on
 // these; kept.go has those of what is remembered:
 //
 //	pages       page | 0 | brand              -> page number
@@ -44,11 +46,11 @@ const formatVersion = 1
 
 // Positions per chunk, as powers of two. Hashed days are uniform: 2^24
 // positions make 256 chunks of about 10 kB at a million ids. Number days are
-// packed: 2^19 positions are at most 64 KiB of bitset. Registry chunks of 2^22
+// packed, and so are dense ones: 2^19 positions are at most 64 KiB of bitset. Registry chunks of 2^22
 // positions are about 7 kB at a million ids and 70 kB at ten million.
 const (
 	hashedChunkBits   = 24
-	numberChunkBits   = 19
+	packedChunkBits   = 19
 	registryChunkBits = 22
 )
 
@@ -62,6 +64,7 @@ var (
 	bucketJournal  = []byte("journal")
 	bucketFolded   = []byte("folded")
 
+	bucketOrdinals  = []byte("ordinals")
 	bucketSets      = []byte("sets")
 	bucketSetChunks = []byte("setchunks")
 
@@ -73,7 +76,7 @@ var (
 
 	// laterBuckets are made when there is something to put into them; one that is
 	// not there is empty. A file has no others: a name that is neither was damaged.
-	laterBuckets = slices.Concat([][]byte{bucketSets, bucketSetChunks}, sketchBuckets, keptBuckets)
+	laterBuckets = slices.Concat([][]byte{bucketOrdinals, bucketSets, bucketSetChunks}, sketchBuckets, keptBuckets)
 
 	bucketPages      = []byte("pages")
 	bucketSketchDays = []byte("sketchdays")
@@ -112,6 +115,7 @@ const (
 	tagJournalState tag = 12
 	tagLogHeader    tag = 13
 	tagLog          tag = 14
+	tagOrdinals     tag = 15
 
 	tagPrecision   tag = 20
 	tagPage        tag = 21
@@ -210,29 +214,26 @@ func journalKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, s
 
 // settings are what a store is created with; they never change.
 //
-//	ids u8 | positions u8 | week start u8 | drop strings u8 |
+//	ids u8 | positions u8 (1 hashed or of numbers, 2 dense) | week start u8 | drop strings u8 |
 //	day chunk bits u8 | registry chunk bits u8 | zone name (the rest)
 type settings struct {
 	ids         placement.Kind
+	positions   Positions // 0 in a store of numbers
 	weekStart   WeekStart
 	dropStrings bool
 	zone        string
 }
 
-// positionsPlacement says that a bit stands at the id's placement. It is the
-// one kind of positions of format 1.
-const positionsPlacement = 1
-
 func (s settings) chunkBits() uint {
-	if s.ids == placement.Number {
-		return numberChunkBits
+	if s.ids == placement.Number || s.dense() {
+		return packedChunkBits
 	}
 	return hashedChunkBits
 }
 
 func (s settings) seal() []byte {
 	v := make([]byte, sealSize, sealSize+6+len(s.zone))
-	v = append(v, byte(s.ids), positionsPlacement, byte(s.weekStart), 0, byte(s.chunkBits()), byte(s.registryBits()))
+	v = append(v, byte(s.ids), byte(max(s.positions, Hashed)), byte(s.weekStart), 0, byte(s.chunkBits()), byte(s.registryBits()))
 	if s.dropStrings {
 		v[sealSize+3] = 1
 	}
@@ -250,7 +251,12 @@ func unsealSettings(v []byte) (settings, error) {
 		dropStrings: p[3] == 1,
 		zone:        string(p[6:]),
 	}
-	if s.ids < placement.Branded || s.ids > placement.Number || p[1] != positionsPlacement ||
+	stands := Positions(p[1])
+	if s.ids != placement.Number {
+		s.positions = stands
+	}
+	if s.ids < placement.Branded || s.ids > placement.Number || stands < Hashed || stands > Dense ||
+		(s.ids == placement.Number && stands != Hashed) ||
 		(s.weekStart != Monday && s.weekStart != Sunday) ||
 		uint(p[4]) != s.chunkBits() || uint(p[5]) != s.registryBits() {
 		return settings{}, corruptf("the store's settings: % x is not a valid combination", p)
@@ -330,6 +336,36 @@ func unsealSet(name, v []byte) (setRecord, error) {
 		return setRecord{}, corruptf("set %q: checksum does not hold", name)
 	}
 	return setRecord{placement.Brand(p[:3]), binary.LittleEndian.Uint64(p[3:]), binary.LittleEndian.Uint64(p[11:])}, nil
+}
+
+// brandCounts are the ids and placements of a brand, and in a dense store, whose
+// record is that much longer, the ordinals in its table.
+//
+//	ids u64 | placements u64 | ordinals u64
+type brandCounts struct {
+	pair
+	ordinals uint64
+}
+
+func (c brandCounts) seal(key []byte, dense bool) []byte {
+	v := c.pair.seal(tagBrand, key)
+	if dense {
+		v = seal(tagBrand, key, binary.LittleEndian.AppendUint64(v, c.ordinals))
+	}
+	return v
+}
+
+func unsealBrand(key, v []byte) (c brandCounts, ok bool) {
+	if len(v) < sealSize+24 {
+		c.pair, ok = unsealPair(tagBrand, key, v)
+		return c, ok
+	}
+	p, ok := unseal(tagBrand, key, v)
+	if !ok || len(p) != 24 {
+		return c, false
+	}
+	c.first, c.second, c.ordinals = binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:]), binary.LittleEndian.Uint64(p[16:])
+	return c, true
 }
 
 // A folded value is the sequence number u64 of the last journal record whose

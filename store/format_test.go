@@ -23,10 +23,18 @@ func TestFormatBytes(t *testing.T) {
 	day := Date(2026, time.January, 30)
 	k := makeDayKey(0x01020304, day)
 	var rec record
-	rec.add(opMark, k, usr, idEntry{mixed: placement.Join(0x11121314, 0x21222324), id: "é"})
+	rec.add(opMark, k, usr, idEntry{placement.Join(0x11121314, 0x21222324), 0x41424344, "é"})
 	rec.add(opMark, k, usr, idEntry{mixed: placement.Join(1, 2)})
 	rec.add(opUnmark, k, usr, idEntry{mixed: placement.Join(1, 2)})
-	ids := []idEntry{{placement.Join(5<<22|0x010203, 0x0a0b0c0d), "one"}, {placement.Join(5<<22|0x010203, 0x0a0b0c0e), ""}, {placement.Join(6<<22-1, 0), "three"}}
+	ids := []idEntry{
+		{placement.Join(5<<22|0x010203, 0x0a0b0c0d), 7, "one"},
+		{placement.Join(5<<22|0x010203, 0x0a0b0c0e), 0x31323334, ""},
+		{placement.Join(6<<22-1, 0), 0, "three"},
+	}
+	branded, text := testSettings(placement.Branded, Hashed), testSettings(placement.String, Hashed)
+	dense, denseText := testSettings(placement.Branded, Dense), testSettings(placement.String, Dense)
+	counts := brandCounts{pair{0x0102030405060708, 0x1112131415161718}, 0x2122232425262728}
+	plain := []idEntry{{mixed: ids[0].mixed}, {mixed: ids[1].mixed}, {mixed: ids[2].mixed}}
 	runs := roaring.New()
 	runs.AddRange(2<<24+10, 2<<24+1000)
 	pair := pair{0x0102030405060708, 0x1112131415161718}
@@ -45,9 +53,9 @@ func TestFormatBytes(t *testing.T) {
 		{"key of a chunk", chunkKey(0x0102), "0102"},
 		{"key of a journal record", journalKey(0x0102030405060708), "0102030405060708"},
 		{"format", sealFormat(1), "61b9f4d5 01000000"},
-		{"settings", settings{placement.Branded, Monday, false, "UTC"}.seal(), "3c502fc8 010101001816555443"},
-		{"settings of dropped strings", settings{placement.String, Sunday, true, "Europe/Berlin"}.seal(), "325da861 0201020118164575726f70652f4265726c696e"},
-		{"settings of numbers", settings{placement.Number, Monday, false, "UTC"}.seal(), "73aa8d0e 030101001313555443"},
+		{"settings", branded.seal(), "3c502fc8 010101001816555443"},
+		{"settings of dropped strings", settings{placement.String, Hashed, Sunday, true, "Europe/Berlin"}.seal(), "325da861 0201020118164575726f70652f4265726c696e"},
+		{"settings of numbers", testSettings(placement.Number, 0).seal(), "73aa8d0e 030101001313555443"},
 		{"event", eventRecord{0x01020304, usr}.seal([]byte("active")), "addb492e 04030201555352"},
 		{"event of no brand", eventRecord{1, placement.Brand{}}.seal([]byte("active")), "817202b2 01000000000000"},
 		{"total", pair.seal(tagTotal, k.bytes()), "820d87f7 08070605040302011817161514131211"},
@@ -56,13 +64,20 @@ func TestFormatBytes(t *testing.T) {
 		{"set", setRecord{usr, 0x0102030405060708, 0x1112131415161718}.seal([]byte("bots")), "e5da04f6 55535208070605040302011817161514131211"},
 		{"chunk of a set", mustSealSet(t, "bots", 2, roaring.BitmapOf(2<<24, 2<<24+300)), "b87fc2f2 010200000000ac02"},
 		{"list", mustSeal(t, k, 2, hashedChunkBits, roaring.BitmapOf(2<<24, 2<<24+1, 2<<24+300, 3<<24-1)), "cd2055f6 01040000000001ab02d3fdff07"},
-		{"list of numbers", mustSeal(t, k, 8191, numberChunkBits, roaring.BitmapOf(1<<32-1)), "99bb6343 0101000000ffff1f"},
+		{"list of numbers", mustSeal(t, k, 8191, packedChunkBits, roaring.BitmapOf(1<<32-1)), "99bb6343 0101000000ffff1f"},
 		{"roaring", mustSeal(t, k, 2, hashedChunkBits, runs), "e012f317 02de0300003b300000010002dd0301000a00dd03"},
-		{"registry", sealIDs(usr, 5, ids, false), "f851ea2c 0103000000030201030201ffff3f0d0c0b0a0e0c0b0a00000000"},
-		{"registry with strings", sealIDs(placement.Brand{}, 5, ids, true), "80bf1cc7 0203000000030201030201ffff3f0d0c0b0a0e0c0b0a000000000300000003000000080000006f6e657468726565"},
-		{"journal", rec.seal(1, false), "444ba129 0104030201035000005553520200000014131211242322210100000002000000020403020103500000555352010000000100000002000000"},
-		{"journal with strings", rec.seal(1, true), "b6733e14 810403020103500000555352020000001413121124232221010000000200000002c3a90082040302010350000055535201000000010000000200000000"},
-		{"visits of the journal", visits.seal(1, true), "7e96c14a 030403020103500000555352010000000807060504030201"},
+		{"registry", sealIDs(branded, usr, 5, plain), "f851ea2c 0103000000030201030201ffff3f0d0c0b0a0e0c0b0a00000000"},
+		{"registry with strings", sealIDs(text, placement.Brand{}, 5, ids), "80bf1cc7 0203000000030201030201ffff3f0d0c0b0a0e0c0b0a000000000300000003000000080000006f6e657468726565"},
+		{"journal", rec.seal(branded, 1), "444ba129 0104030201035000005553520200000014131211242322210100000002000000020403020103500000555352010000000100000002000000"},
+		{"journal with strings", rec.seal(text, 1), "b6733e14 810403020103500000555352020000001413121124232221010000000200000002c3a90082040302010350000055535201000000010000000200000000"},
+		{"settings of a dense store", dense.seal(), "306c3f9e 010201001316555443"},
+		{"counts of a brand of a dense store", counts.seal(brandBucketKey(usr), true), "be8a870a 080706050403020118171615141312112827262524232221"},
+		{"registry of a dense store", sealIDs(dense, usr, 5, ids), "5a1f7e84 0503000000030201030201ffff3f0d0c0b0a0e0c0b0a00000000070000003433323100000000"},
+		{"registry of a dense store with strings", sealIDs(denseText, placement.Brand{}, 5, ids), "5cb53f0a 0603000000030201030201ffff3f0d0c0b0a0e0c0b0a000000000700000034333231000000000300000003000000080000006f6e657468726565"},
+		{"ordinals", ordinalsValue{1, []byte{1, 2, 3, 4}, []byte{0, 0}}.seal(usr, 0x0102, []uint32{0x11121314, 5}), "0dba0184 0103000000010000000102030414131211050000000000"},
+		{"journal of a dense store", rec.seal(dense, 1), "e75012a4 4104030201035000005553520200000014131211242322210100000002000000444342410000000042040302010350000055535201000000010000000200000000000000"},
+		{"journal of a dense store with strings", rec.seal(denseText, 1), "b8a94178 c104030201035000005553520200000014131211242322210100000002000000444342410000000002c3a900c204030201035000005553520100000001000000020000000000000000"},
+		{"visits of the journal", visits.seal(text, 1), "7e96c14a 030403020103500000555352010000000807060504030201"},
 		{"precision", sealNumber(tagPrecision, keySketches, 14), "51cf7f29 0e000000"},
 		{"page", sealNumber(tagPage, pageNameKey("/home", usr), 0x01020304), "d6fb1ba5 04030201"},
 		{"key of a page", pageNameKey("/home", usr), "2f686f6d65 00 555352"},
@@ -78,6 +93,10 @@ func TestFormatBytes(t *testing.T) {
 			t.Errorf("%s: got\n%s, want\n%s", c.name, got, want)
 		}
 	}
+}
+
+func testSettings(ids placement.Kind, p Positions) settings {
+	return settings{ids: ids, positions: p, weekStart: Monday, zone: "UTC"}
 }
 
 func mustSeal(t *testing.T, k dayKey, number uint32, bits uint, b *roaring.Bitmap) []byte {

@@ -81,11 +81,11 @@ func FuzzChunkOf(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x01\xff\xff\x03\x00\x10\x02\x00\x04"), uint16(255), true)
 	f.Add(bytes.Repeat([]byte("\x11\x01\x37\x00\x02"), 400), uint16(3), true)
 	f.Fuzz(func(t *testing.T, program []byte, number uint16, hashed bool) {
-		bits := uint(numberChunkBits)
+		bits := uint(packedChunkBits)
 		if hashed {
 			bits, number = hashedChunkBits, number%256
 		} else {
-			number %= 1 << (32 - numberChunkBits)
+			number %= 1 << (32 - packedChunkBits)
 		}
 		b := build(program, uint32(number)<<bits, bits)
 		want := b.Clone()
@@ -212,15 +212,21 @@ func build(program []byte, base uint32, bits uint) *roaring.Bitmap {
 
 func FuzzOpenRecord(f *testing.F) {
 	var r record
-	r.add(opMark, fuzzKey, fuzzBrand, idEntry{mixed: 1, id: "one"})
+	r.add(opMark, fuzzKey, fuzzBrand, idEntry{1, 9, "one"})
 	r.add(opMark, fuzzKey+1, fuzzBrand, idEntry{mixed: 2})
 	r.add(opUnmark, fuzzKey, fuzzBrand, idEntry{mixed: 1})
-	f.Add(r.seal(1, true)[sealSize:])
-	f.Add(r.seal(1, false)[sealSize:])
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, payload []byte) {
+	for _, p := range []Positions{Hashed, Dense} {
+		f.Add(r.seal(testSettings(placement.String, p), 1)[sealSize:], p == Dense)
+		f.Add(r.seal(testSettings(placement.Branded, p), 1)[sealSize:], p == Dense)
+	}
+	f.Add([]byte{}, false)
+	f.Fuzz(func(t *testing.T, payload []byte, dense bool) {
+		s := testSettings(placement.String, Hashed)
+		if dense {
+			s.positions = Dense
+		}
 		value := seal(tagJournal, journalKey(1), append(make([]byte, sealSize), payload...))
-		groups, err := openRecord(1, value)
+		groups, err := openRecord(s, 1, value)
 		if err != nil {
 			return
 		}
@@ -228,7 +234,7 @@ func FuzzOpenRecord(f *testing.F) {
 		for _, g := range groups {
 			again.groups = append(again.groups, &g)
 		}
-		got, err := openRecord(1, again.seal(1, true))
+		got, err := openRecord(s, 1, again.seal(s, 1))
 		if err != nil || !reflect.DeepEqual(got, groups) {
 			t.Fatalf("written again: %+v, %v, want %+v", got, err, groups)
 		}
@@ -236,10 +242,13 @@ func FuzzOpenRecord(f *testing.F) {
 }
 
 func FuzzOpenIDs(f *testing.F) {
-	entries := []idEntry{{placement.Join(3, 1), "a"}, {placement.Join(3, 2), "bb"}, {placement.Join(1<<22-1, 0), ""}}
-	f.Add(sealIDs(fuzzBrand, 0, entries, true)[sealSize:], uint32(3), "x")
-	f.Add(sealIDs(fuzzBrand, 0, entries, false)[sealSize:], uint32(1<<22-1), "")
-	f.Add(sealIDs(fuzzBrand, 0, nil, false)[sealSize:], uint32(0), "")
+	entries := []idEntry{{placement.Join(3, 1), 2, "a"}, {placement.Join(3, 2), 0, "bb"}, {placement.Join(1<<22-1, 0), 1, ""}}
+	for _, p := range []Positions{Hashed, Dense} {
+		branded, text := testSettings(placement.Branded, p), testSettings(placement.String, p)
+		f.Add(sealIDs(text, fuzzBrand, 0, entries)[sealSize:], uint32(3), "x")
+		f.Add(sealIDs(branded, fuzzBrand, 0, entries)[sealSize:], uint32(1<<22-1), "")
+		f.Add(sealIDs(branded, fuzzBrand, 0, nil)[sealSize:], uint32(0), "")
+	}
 	f.Fuzz(func(t *testing.T, payload []byte, at uint32, id string) {
 		v, ok := parseIDs(0, payload)
 		if !ok {
@@ -252,21 +261,40 @@ func FuzzOpenIDs(f *testing.F) {
 		}
 		v.count(i, at)
 		_, _ = v.entries() // only that they return
-		_, _ = v.insert(fuzzBrand, 0, []idEntry{{placement.Join(at, 9), id}}, v.points([]idEntry{{placement.Join(at, 9), id}}), v.ends != nil)
+		s := testSettings(placement.Branded, Hashed)
+		if v.ends != nil {
+			s.ids = placement.String
+		}
+		if v.positions != nil {
+			s.positions = Dense
+		}
+		add := []idEntry{{placement.Join(at, 9), 4, id}}
+		_, _ = v.insert(s, fuzzBrand, 0, add, v.points(add))
 	})
 }
 
 // FuzzInsertIDs compares entries inserted into a sealed chunk with the chunk of
 // all of them, and looks every one up.
 func FuzzInsertIDs(f *testing.F) {
-	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), true)
-	f.Add([]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x02\x01\x00\x00\x00\x00\x03\xff\xff\xff\xff\x04"), false)
-	f.Fuzz(func(t *testing.T, data []byte, keep bool) {
+	f.Add([]byte("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09"), true, false)
+	f.Add([]byte("\x00\x00\x00\x01\x00\x00\x00\x00\x02\x01\x00\x00\x00\x00\x03\xff\xff\xff\xff\x04"), false, true)
+	f.Fuzz(func(t *testing.T, data []byte, keep, dense bool) {
 		const number = 5
+		s := testSettings(placement.Branded, Hashed)
+		if keep {
+			s.ids = placement.String
+		}
+		if dense {
+			s.positions = Dense
+		}
 		var all, old, add []idEntry
 		for ; len(data) >= 5; data = data[5:] {
 			offset := (uint32(data[1]) | uint32(data[2])<<8 | uint32(data[3])<<16) % (1 << registryChunkBits)
 			e := idEntry{mixed: placement.Join(number<<registryChunkBits+offset, uint32(data[4]))}
+			e.pos = e.mixed.Placement()
+			if dense {
+				e.pos = uint32(len(all))
+			}
 			if keep {
 				e.id = fmt.Sprintf("%*d", data[0]%7, offset)
 			}
@@ -283,12 +311,12 @@ func FuzzInsertIDs(f *testing.F) {
 		slices.SortFunc(all, idEntry.compare)
 		slices.SortFunc(old, idEntry.compare)
 		slices.SortFunc(add, idEntry.compare)
-		v, ok := parseIDs(number<<registryChunkBits, sealIDs(fuzzBrand, number, old, keep)[sealSize:])
+		v, ok := parseIDs(number<<registryChunkBits, sealIDs(s, fuzzBrand, number, old)[sealSize:])
 		if !ok {
 			t.Fatal("what was sealed does not open")
 		}
-		want := sealIDs(fuzzBrand, number, all, keep)
-		got, err := v.insert(fuzzBrand, number, add, v.points(add), keep)
+		want := sealIDs(s, fuzzBrand, number, all)
+		got, err := v.insert(s, fuzzBrand, number, add, v.points(add))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("insert %v into %v: % x, %v, want % x", add, old, got, err, want)
 		}
@@ -311,9 +339,9 @@ func FuzzInsertIDs(f *testing.F) {
 
 func FuzzUnsealSettings(f *testing.F) {
 	for _, s := range []settings{
-		{placement.Branded, Monday, false, "UTC"},
-		{placement.String, Sunday, true, "America/New_York"},
-		{placement.Number, Monday, false, ""},
+		{placement.Branded, Dense, Monday, false, "UTC"},
+		{placement.String, Hashed, Sunday, true, "America/New_York"},
+		{placement.Number, 0, Monday, false, ""},
 	} {
 		f.Add(s.seal()[sealSize:])
 	}
@@ -332,7 +360,7 @@ func FuzzUnsealSettings(f *testing.F) {
 // heads that are right: what it passes, bbolt will follow.
 func FuzzCheckPages(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "store")
-	if err := writeEmpty(path, settings{placement.Branded, Monday, false, "UTC"}); err != nil {
+	if err := writeEmpty(path, testSettings(placement.Branded, Hashed)); err != nil {
 		f.Fatal(err)
 	}
 	file, err := os.ReadFile(path)

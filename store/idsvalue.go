@@ -13,39 +13,60 @@ import (
 // branded or string ids, ordered by placement, then residue:
 //
 //	kind u8 | n u32 | n × placement within the chunk u24 |
-//	n × residue u32 | and where strings are kept: n × end u32 | the strings
+//	n × residue u32 | in a dense store: n × ordinal u32 |
+//	where strings are kept: n × end u32 | the strings
 //
 // ends are where each string ends in the strings. Seven bytes an id without
-// strings, found by binary search in the mapped file. A store of numbers keeps
-// the set of ids alone, as a chunk of positions.
+// strings, eleven in a dense store, found by binary search in the mapped file. A
+// store of numbers keeps the set of ids alone, as a chunk of positions.
 const (
-	idsMixed   = 1
-	idsStrings = 2
+	idsMixed    = 1
+	idsStrings  = 2
+	idsOrdinals = 4 // added to the kind
 )
+
+// idsKind is the kind of the store's registry chunks, and the bytes that an id
+// takes in one beside its string.
+func (s settings) idsKind() (kind byte, width int) {
+	kind, width = idsMixed, 7
+	if s.keepStrings() {
+		kind, width = idsStrings, 11
+	}
+	if s.dense() {
+		kind, width = kind+idsOrdinals, width+4
+	}
+	return kind, width
+}
 
 // idsValue is a registry chunk whose checksum holds. It aliases the value.
 type idsValue struct {
-	n        int
-	base     uint32
-	offsets  []byte // n × u24
-	residues []byte // n × u32
-	ends     []byte // n × u32, or nil
-	strings  []byte
+	n         int
+	base      uint32
+	offsets   []byte // n × u24
+	residues  []byte // n × u32
+	positions []byte // n × u32, or nil where ids stand at their placements
+	ends      []byte // n × u32, or nil
+	strings   []byte
 }
 
 // parseIDs opens the payload of a registry chunk whose first placement is base.
 func parseIDs(base uint32, p []byte) (v idsValue, ok bool) {
-	if len(p) < 5 || (p[0] != idsMixed && p[0] != idsStrings) {
+	if len(p) < 5 {
 		return v, false
 	}
-	n := int(binary.LittleEndian.Uint32(p[1:]))
-	rest := p[5:]
-	if n > len(rest)/7 {
+	kind, n, rest := p[0]&^idsOrdinals, int(binary.LittleEndian.Uint32(p[1:])), p[5:]
+	if (kind != idsMixed && kind != idsStrings) || n > len(rest)/7 {
 		return v, false
 	}
 	v = idsValue{n: n, base: base, offsets: rest[:3*n], residues: rest[3*n : 7*n]}
 	rest = rest[7*n:]
-	if p[0] == idsMixed {
+	if p[0]&idsOrdinals != 0 {
+		if n > len(rest)/4 {
+			return v, false
+		}
+		v.positions, rest = rest[:4*n], rest[4*n:]
+	}
+	if kind == idsMixed {
 		return v, len(rest) == 0
 	}
 	if n > len(rest)/4 {
@@ -58,6 +79,14 @@ func parseIDs(base uint32, p []byte) (v idsValue, ok bool) {
 func (v idsValue) mixed(i int) placement.Mixed {
 	o := v.offsets[3*i:]
 	return placement.Join(v.base|uint32(o[0])|uint32(o[1])<<8|uint32(o[2])<<16, binary.LittleEndian.Uint32(v.residues[4*i:]))
+}
+
+// pos returns where the bit of entry i stands.
+func (v idsValue) pos(i int) uint32 {
+	if v.positions == nil {
+		return v.mixed(i).Placement()
+	}
+	return binary.LittleEndian.Uint32(v.positions[4*i:])
 }
 
 // id returns the string of entry i, copied, or "" where none are kept.
@@ -123,19 +152,16 @@ func (v idsValue) points(ids []idEntry) []int {
 
 // insert returns a sealed chunk with the entries, ascending and not in it yet,
 // added at their points. It copies what lies between them as it stands.
-func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, points []int, keepStrings bool) ([]byte, error) {
+func (v idsValue) insert(s settings, b placement.Brand, number uint32, add []idEntry, points []int) ([]byte, error) {
 	if v.n == 0 {
-		return sealIDs(b, number, add, keepStrings), nil
+		return sealIDs(s, b, number, add), nil
 	}
-	n := v.n + len(add)
-	kind, stringBytes := byte(idsMixed), 0
-	if keepStrings {
-		kind, stringBytes = idsStrings, 4*n+len(v.strings)
-		for _, e := range add {
-			stringBytes += len(e.id)
-		}
+	n, stringBytes := v.n+len(add), len(v.strings)
+	for _, e := range add {
+		stringBytes += len(e.id)
 	}
-	out := make([]byte, sealSize, sealSize+5+7*n+stringBytes)
+	kind, width := s.idsKind()
+	out := make([]byte, sealSize, sealSize+5+width*n+stringBytes)
 	out = binary.LittleEndian.AppendUint32(append(out, kind), uint32(n))
 	at := 0
 	for i, p := range points {
@@ -151,7 +177,16 @@ func (v idsValue) insert(b placement.Brand, number uint32, add []idEntry, points
 			out = binary.LittleEndian.AppendUint32(out, add[i].mixed.Residue())
 		}
 	}
-	if keepStrings {
+	if s.dense() {
+		at = 0
+		for i, p := range points {
+			out, at = append(out, v.positions[4*at:4*p]...), p
+			if i < len(add) {
+				out = binary.LittleEndian.AppendUint32(out, add[i].pos)
+			}
+		}
+	}
+	if s.keepStrings() {
 		var err error
 		if out, err = v.insertStrings(out, points, add); err != nil {
 			return nil, err
@@ -205,17 +240,14 @@ func appendOffset(b []byte, number uint32, m placement.Mixed) []byte {
 }
 
 // sealIDs encodes entries ascending by placement, then residue.
-func sealIDs(b placement.Brand, number uint32, entries []idEntry, keepStrings bool) []byte {
+func sealIDs(s settings, b placement.Brand, number uint32, entries []idEntry) []byte {
 	size := 0
 	for _, e := range entries {
 		size += len(e.id)
 	}
 	n := len(entries)
-	v := make([]byte, sealSize, sealSize+5+11*n+size)
-	kind := byte(idsMixed)
-	if keepStrings {
-		kind = idsStrings
-	}
+	kind, width := s.idsKind()
+	v := make([]byte, sealSize, sealSize+5+width*n+size)
 	v = binary.LittleEndian.AppendUint32(append(v, kind), uint32(n))
 	for _, e := range entries {
 		v = appendOffset(v, number, e.mixed)
@@ -223,7 +255,12 @@ func sealIDs(b placement.Brand, number uint32, entries []idEntry, keepStrings bo
 	for _, e := range entries {
 		v = binary.LittleEndian.AppendUint32(v, e.mixed.Residue())
 	}
-	if keepStrings {
+	if s.dense() {
+		for _, e := range entries {
+			v = binary.LittleEndian.AppendUint32(v, e.pos)
+		}
+	}
+	if s.keepStrings() {
 		end := uint32(0)
 		for _, e := range entries {
 			end += uint32(len(e.id))
@@ -244,7 +281,7 @@ func (v idsValue) entries() ([]idEntry, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = idEntry{v.mixed(i), id}
+		out[i] = idEntry{v.mixed(i), v.pos(i), id}
 	}
 	return out, nil
 }

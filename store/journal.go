@@ -19,18 +19,20 @@ import (
 // on each day:
 //
 //	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
-//	n × mixed u64 | and with opStrings set in op: n × (length uvarint, string)
+//	n × mixed u64 | with opPositions set in op: n × position u32 |
+//	with opStrings: n × (length uvarint, string)
 //
-// A string is kept where the mark registered its id, otherwise its length is 0.
+// Positions are there in dense stores. A string is kept where the mark registered its id, otherwise its length is 0.
 // Of a visit, the number is that of the page, and in place of the mixed values
-// stand the hashes of the ids, without strings.
+// stand the hashes of the ids, without positions and strings.
 // Operations are states, not changes ("this bit is set now"), so replaying a
 // record whose effect is already in the chunks changes nothing.
 const (
-	opMark    = 1
-	opUnmark  = 2
-	opVisit   = 3
-	opStrings = 0x80
+	opMark      = 1
+	opUnmark    = 2
+	opVisit     = 3
+	opPositions = 0x40
+	opStrings   = 0x80
 
 	groupHeader = 16
 
@@ -52,11 +54,25 @@ type group struct {
 type records []*record
 
 // add appends an operation. Its id carries a string where it is to be kept.
-func (r *records) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
-	if n := len(*r); n == 0 || (*r)[n-1].size+8+len(e.id) > recordBytes {
+func (r *records) add(s settings, kind byte, k dayKey, b placement.Brand, e idEntry) {
+	size := s.opBytes(kind) + len(e.id)
+	if n := len(*r); n == 0 || (*r)[n-1].size+size > recordBytes {
 		*r = append(*r, new(record))
 	}
-	(*r)[len(*r)-1].add(kind, k, b, e)
+	last := (*r)[len(*r)-1]
+	last.add(kind, k, b, e)
+	last.size += size
+}
+
+// positioned reports whether the operations of a kind come with their positions.
+func (s settings) positioned(kind byte) bool { return s.dense() && kind != opVisit }
+
+// opBytes is what an operation takes in a record, without strings.
+func (s settings) opBytes(kind byte) int {
+	if s.positioned(kind) {
+		return 12
+	}
+	return 8
 }
 
 // record collects the operations of one journal record.
@@ -79,22 +95,24 @@ func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
 		r.size += groupHeader
 	}
 	g.ids = append(g.ids, e)
-	r.size += 8 + len(e.id)
 }
 
 // seal encodes the record.
-func (r *record) seal(seq uint64, strings bool) []byte {
-	v := r.encode(make([]byte, sealSize, sealSize+r.size), strings)
+func (r *record) seal(s settings, seq uint64) []byte {
+	v := r.encode(make([]byte, sealSize, sealSize+r.size), s)
 	return seal(tagJournal, journalKey(seq), v)
 }
 
 // encode appends the record's groups to v.
-func (r *record) encode(v []byte, strings bool) []byte {
+func (r *record) encode(v []byte, s settings) []byte {
 	for _, g := range r.groups {
 		kind := g.op
-		strings := strings && kind != opVisit
+		positions, strings := s.positioned(g.op), s.keepStrings() && g.op != opVisit
 		if strings {
 			kind |= opStrings
+		}
+		if positions {
+			kind |= opPositions
 		}
 		v = append(v, kind)
 		v = binary.LittleEndian.AppendUint32(v, g.key.event())
@@ -103,6 +121,11 @@ func (r *record) encode(v []byte, strings bool) []byte {
 		v = binary.LittleEndian.AppendUint32(v, uint32(len(g.ids)))
 		for _, e := range g.ids {
 			v = binary.LittleEndian.AppendUint64(v, uint64(e.mixed))
+		}
+		if positions {
+			for _, e := range g.ids {
+				v = binary.LittleEndian.AppendUint32(v, e.pos)
+			}
 		}
 		if strings {
 			for _, e := range g.ids {
@@ -114,10 +137,10 @@ func (r *record) encode(v []byte, strings bool) []byte {
 }
 
 // openRecord decodes a record's payload. Its groups share nothing with it.
-func openRecord(seq uint64, p []byte) ([]group, error) {
+func openRecord(s settings, seq uint64, p []byte) ([]group, error) {
 	var groups []group
 	for len(p) > 0 {
-		g, rest, ok := openGroup(p)
+		g, rest, ok := openGroup(s, p)
 		if !ok {
 			return nil, corruptf("journal record %d: group %d does not hold together", seq, len(groups))
 		}
@@ -126,25 +149,31 @@ func openRecord(seq uint64, p []byte) ([]group, error) {
 	return groups, nil
 }
 
-func openGroup(p []byte) (g group, rest []byte, ok bool) {
+func openGroup(s settings, p []byte) (g group, rest []byte, ok bool) {
 	if len(p) < groupHeader {
 		return g, nil, false
 	}
-	g.op = p[0] &^ opStrings
-	strings := p[0]&opStrings != 0
+	g.op = p[0] &^ (opStrings | opPositions)
+	strings, positions := p[0]&opStrings != 0, p[0]&opPositions != 0
 	day := Day(binary.LittleEndian.Uint32(p[5:]))
 	g.key = makeDayKey(binary.LittleEndian.Uint32(p[1:]), day)
 	g.brand = placement.Brand(p[9:12])
 	n := binary.LittleEndian.Uint32(p[12:])
 	p = p[groupHeader:]
-	if g.op < opMark || g.op > opVisit || !day.Valid() || uint64(n) > uint64(len(p)/8) {
+	width := s.opBytes(g.op)
+	if g.op < opMark || g.op > opVisit || !day.Valid() || uint64(n) > uint64(len(p)/width) || positions != s.positioned(g.op) {
 		return g, nil, false
 	}
 	g.ids = make([]idEntry, n)
 	for i := range g.ids {
-		g.ids[i].mixed = placement.Mixed(binary.LittleEndian.Uint64(p[8*i:]))
+		e := &g.ids[i]
+		e.mixed = placement.Mixed(binary.LittleEndian.Uint64(p[8*i:]))
+		e.pos = e.mixed.Placement()
+		if positions {
+			e.pos = binary.LittleEndian.Uint32(p[8*int(n)+4*i:])
+		}
 	}
-	p = p[8*n:]
+	p = p[width*int(n):]
 	if !strings {
 		return g, p, true
 	}
@@ -172,7 +201,7 @@ func (w *writer) putRecords(rs records) error {
 	first := w.draft.seq - uint64(len(rs)) + 1
 	for i, r := range rs {
 		seq := first + uint64(i)
-		if err := w.journal().Put(journalKey(seq), r.seal(seq, w.set.keepStrings())); err != nil {
+		if err := w.journal().Put(journalKey(seq), r.seal(w.set, seq)); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 	}
@@ -261,7 +290,7 @@ func (w *writer) replay(entries []logEntry) error {
 		return err
 	}
 	for _, e := range entries {
-		groups, err := openRecord(e.seq, e.payload)
+		groups, err := openRecord(w.set, e.seq, e.payload)
 		if err != nil {
 			return err
 		}
@@ -279,7 +308,7 @@ func (w *writer) replay(entries []logEntry) error {
 			}
 		}
 	}
-	return nil
+	return w.checkOrdinals()
 }
 
 // replayStrings registers the ids of a record that came with their strings.
@@ -291,10 +320,27 @@ func (w *writer) replayStrings(groups []group) error {
 			if e.id == "" {
 				continue
 			}
-			if _, _, err := w.register(g.brand, e.mixed, e.id); err != nil {
+			if err := w.replayID(g.brand, e); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// replayID makes the id of a mark known, where the mark gave it its position.
+func (w *writer) replayID(b placement.Brand, e idEntry) error {
+	at, err := w.known(b, e.mixed)
+	if err != nil {
+		return err
+	}
+	if at.self && at.pos != e.pos {
+		return corruptf("id %#x of brand %q stands at %d, not at %d", uint64(e.mixed), b, at.pos, e.pos)
+	}
+	if !at.self {
+		w.addID(b, e, at.others)
+	} else if w.set.dense() {
+		w.draft.place(b, e.pos, e.mixed.Placement()) // its id may be folded, its ordinal not
 	}
 	return nil
 }
@@ -311,20 +357,19 @@ func (w *writer) replayGroup(seq uint64, g group, live bool) error {
 	}
 	for _, e := range g.ids {
 		if g.op == opMark {
-			if _, _, err := w.register(g.brand, e.mixed, e.id); err != nil {
+			if err := w.replayID(g.brand, e); err != nil {
 				return err
 			}
 		}
 		if !live {
 			continue
 		}
-		pos := e.mixed.Placement()
-		set, base, err := w.bit(g.key, pos)
+		set, base, err := w.bit(g.key, e.pos)
 		if err != nil {
 			return err
 		}
 		if set != (g.op == opMark) {
-			w.draft.setBit(g.key, pos>>w.set.chunkBits(), pos, !set, base)
+			w.draft.setBit(g.key, e.pos>>w.set.chunkBits(), e.pos, !set, base)
 		}
 	}
 	return nil

@@ -202,11 +202,11 @@ var errUnsettled = errors.New("it cannot be known whether the commit will surviv
 
 // append writes the records of a commit as one, and returns when it is on disk.
 // After an error it is not in the log, unless the error is errUnsettled.
-func (l *journalLog) append(seq uint64, rs records, strings bool) error {
+func (l *journalLog) append(seq uint64, rs records, s settings) error {
 	h := &l.half[l.at]
 	l.frame = append(l.frame[:0], make([]byte, logFrame)...)
 	for _, r := range rs {
-		l.frame = r.encode(l.frame, strings)
+		l.frame = r.encode(l.frame, s)
 	}
 	e := logEntry{seq, l.frame[logFrame:]}
 	if len(e.payload) > logRecord {

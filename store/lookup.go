@@ -59,7 +59,7 @@ func totalHolds(key, value []byte) bool {
 }
 
 func brandHolds(key, value []byte) bool {
-	_, ok := unsealPair(tagBrand, key, value)
+	_, ok := unsealBrand(key, value)
 	return ok && len(key) == 3
 }
 

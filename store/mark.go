@@ -129,13 +129,13 @@ type fact struct {
 }
 
 // folded is what the chunks and the registry, without the journal, say of a
-// mark: that its bit is set, its id known, and another one at its placement.
-// Callers look it up, side by side; where nothing was folded since, it spares
+// mark: that its bit is set, and what is known of its id. Callers look it up, side by side; where nothing was folded since, it spares
 // the committer, which all of them wait for, most of its work.
 type folded struct {
-	chunks            int    // view.chunks at the look-up; 0 where it was not made
-	key               dayKey // of the event's number, which stays while chunks does
-	set, self, others bool
+	chunks int    // view.chunks at the look-up; 0 where it was not made
+	key    dayKey // of the event's number, which stays while chunks does
+	set    bool
+	at     standing // its position may be one that the journal has
 }
 
 // fact checks a mark or an unmark.
@@ -184,11 +184,11 @@ func (db *DB) marked(f *fact) (result Result, err error) {
 	if err != nil || f.folded.chunks != v.chunks {
 		return 0, err
 	}
-	set, _, self, others := f.now(v, db.set)
+	set, _, at := f.now(v, db.set)
 	switch {
-	case !set || !self:
+	case !set || !at.self:
 		return 0, nil
-	case others:
+	case db.set.shares(at):
 		return Shared, nil
 	}
 	return Already, nil
@@ -197,23 +197,32 @@ func (db *DB) marked(f *fact) (result Result, err error) {
 // look returns what is folded of a mark.
 func (r *reader) look(k dayKey, f *fact) (was folded, err error) {
 	was.chunks, was.key = r.view.chunks, k
-	if was.set, err = r.foldedBit(k, f.mixed.Placement()); err != nil {
+	if was.at, err = r.foldedKnown(f.brand, f.mixed); err != nil {
 		return was, err
 	}
-	was.self, was.others, err = r.foldedKnown(f.brand, f.mixed)
+	if !was.at.placed {
+		// The position of an id that is not folded yet: its bit may be.
+		at := r.view.known(f.brand, r.set, f.mixed)
+		was.at.placed, was.at.pos = at.placed, at.pos
+	}
+	if was.at.placed {
+		was.set, err = r.foldedBit(k, was.at.pos)
+	}
 	return was, err
 }
 
 // now adds what the journal says to what is folded of a mark: whether its bit
-// is set, and set in its chunk, its id known, and another one at its placement.
-func (f *fact) now(v *view, s settings) (set, base, self, others bool) {
+// is set, and set in its chunk, and what is known of its id. An id that got its
+// position after the look-up has no bit in a chunk: none was written since.
+func (f *fact) now(v *view, s settings) (set, base bool, at standing) {
 	set, base = f.folded.set, f.folded.set
-	pos := f.mixed.Placement()
-	if o, ok := v.opsOf(f.folded.key, pos>>s.chunkBits()).get(pos); ok {
-		set, base = o.set, o.base
+	at = f.folded.at.and(v.known(f.brand, s, f.mixed))
+	if at.placed {
+		if o, ok := v.opsOf(f.folded.key, at.pos>>s.chunkBits()).get(at.pos); ok {
+			set, base = o.set, o.base
+		}
 	}
-	self, others = v.known(f.brand, pos>>s.registryBits(), f.mixed)
-	return set, base, self || f.folded.self, others || f.folded.others
+	return set, base, at
 }
 
 // CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to
@@ -256,34 +265,38 @@ func (w *writer) apply(f fact, rec *records) (Result, error) {
 			return 0, err
 		}
 	}
-	return w.applyFolded(&f, rec), nil
+	return w.applyFolded(&f, rec)
 }
 
 // applyFolded is apply of a mark of which it is known what is folded. It needs
 // no transaction.
-func (w *writer) applyFolded(f *fact, rec *records) Result {
-	k, pos := f.folded.key, f.mixed.Placement()
-	set, base, self, others := f.now(w.view, w.set)
-	entry := idEntry{mixed: f.mixed}
-	if !self {
-		w.addID(f.brand, f.mixed, f.id, others)
+func (w *writer) applyFolded(f *fact, rec *records) (Result, error) {
+	k := f.folded.key
+	set, base, at := f.now(w.view, w.set)
+	entry := idEntry{mixed: f.mixed, pos: at.pos}
+	if !at.self {
+		var err error
+		if entry.pos, err = w.draft.nextPosition(w.set, f.brand, f.mixed); err != nil {
+			return 0, err
+		}
 		if w.set.keepStrings() {
 			entry.id = f.id
 		}
+		w.addID(f.brand, entry, at.others)
 	}
 	if !set {
-		w.draft.setBit(k, pos>>w.set.chunkBits(), pos, true, base)
+		w.draft.setBit(k, entry.pos>>w.set.chunkBits(), entry.pos, true, base)
 	}
-	if !set || !self {
-		rec.add(opMark, k, f.brand, entry)
+	if !set || !at.self {
+		rec.add(w.set, opMark, k, f.brand, entry)
 	}
 	switch {
 	case !set:
-		return New
-	case others:
-		return Shared
+		return New, nil
+	case w.set.shares(at):
+		return Shared, nil
 	}
-	return Already
+	return Already, nil
 }
 
 func (w *writer) unmark(f fact, rec *records) (Result, error) {
@@ -294,17 +307,20 @@ func (w *writer) unmark(f fact, rec *records) (Result, error) {
 	if err := checkBrand(f.event, e.brand, f.id, f.brand); err != nil {
 		return 0, err
 	}
-	k, pos := makeDayKey(e.number, f.day), f.mixed.Placement()
-	set, base, err := w.bit(k, pos)
+	k := makeDayKey(e.number, f.day)
+	at, err := w.known(f.brand, f.mixed)
+	if err != nil || !at.placed {
+		return Absent, err
+	}
+	set, base, err := w.bit(k, at.pos)
 	if err != nil || !set {
 		return Absent, err
 	}
-	_, others, err := w.known(f.brand, f.mixed)
-	if err != nil || others {
-		return Shared, err
+	if w.set.shares(at) {
+		return Shared, nil
 	}
-	w.draft.setBit(k, pos>>w.set.chunkBits(), pos, false, base)
-	rec.add(opUnmark, k, f.brand, idEntry{mixed: f.mixed})
+	w.draft.setBit(k, at.pos>>w.set.chunkBits(), at.pos, false, base)
+	rec.add(w.set, opUnmark, k, f.brand, idEntry{mixed: f.mixed, pos: at.pos})
 	return Cleared, nil
 }
 

@@ -98,6 +98,12 @@ func (r *reader) registryNumbers(b placement.Brand) ([]uint32, error) {
 // id of the brand may stand.
 func (s *Snapshot) SeenChunkNumbers(b placement.Brand) (numbers []uint32, err error) {
 	err = s.do("seen", func() error {
+		if s.set.dense() {
+			for first := uint64(0); first < s.view.ordinalsOf(b).next; first += 1 << s.set.chunkBits() {
+				numbers = append(numbers, uint32(first>>s.set.chunkBits()))
+			}
+			return nil
+		}
 		numbers, err = s.registryNumbers(b)
 		shift := s.set.chunkBits() - s.set.registryBits()
 		for i := range numbers {
@@ -109,7 +115,7 @@ func (s *Snapshot) SeenChunkNumbers(b placement.Brand) (numbers []uint32, err er
 	return numbers, err
 }
 
-// SeenChunk returns the placements of all known ids of the brand, as far as
+// SeenChunk returns the positions of all known ids of the brand, as far as
 // they lie in one chunk, in a bitmap that is the caller's.
 func (s *Snapshot) SeenChunk(b placement.Brand, number uint32) (seen *roaring.Bitmap, err error) {
 	err = s.do("seen", func() (err error) {
@@ -120,6 +126,9 @@ func (s *Snapshot) SeenChunk(b placement.Brand, number uint32) (seen *roaring.Bi
 }
 
 func (r *reader) seenChunk(b placement.Brand, number uint32) (*roaring.Bitmap, error) {
+	if r.set.dense() {
+		return r.seenOrdinals(b, number)
+	}
 	seen := roaring.New()
 	shift := r.set.chunkBits() - r.set.registryBits()
 	for n := number << shift; n < (number+1)<<shift; n++ {
@@ -139,24 +148,51 @@ func (r *reader) seenChunk(b placement.Brand, number uint32) (*roaring.Bitmap, e
 // errNoStrings says why members cannot be listed.
 var errNoStrings = errors.New("the store was created without keeping strings: its members cannot be listed")
 
-// Members yields the known ids of the brand whose bits are in the set, in order
-// of placement, and at one placement in order of id. The loop runs inside the
+// Members yields the known ids of the brand whose bits are in a set of positions,
+// in order of placement, and at one placement in order of id. The loop runs inside the
 // snapshot: it must not wait for a write to this store that waits for it. An
 // error ends the sequence. Cost: every registry chunk in which the set has a
-// bit is decoded, and one string allocated an id.
+// bit is decoded, and one string allocated an id; in a dense store 4 bytes more for
+// each position.
 func (s *Snapshot) Members(b placement.Brand, set *roaring.Bitmap) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		placements, only := set, (*roaring.Bitmap)(nil)
+		if s.set.dense() {
+			only = set
+			err := s.do("members", func() (err error) {
+				placements, err = s.placementSet(b, set)
+				return err
+			})
+			if err != nil {
+				yield("", err)
+				return
+			}
+		}
+		s.idsAt(b, placements, only)(yield)
+	}
+}
+
+// MembersAt yields the known ids of the brand at a set of placements, whatever the
+// kind of the store, in the order and under the conditions of Members.
+func (s *Snapshot) MembersAt(b placement.Brand, placements *roaring.Bitmap) iter.Seq2[string, error] {
+	return s.idsAt(b, placements, nil)
+}
+
+// idsAt yields the known ids at placements, only those at some positions unless
+// that is nil.
+func (s *Snapshot) idsAt(b placement.Brand, placements, only *roaring.Bitmap) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		if s.set.ids == placement.String && s.set.dropStrings {
 			yield("", errNoStrings)
 			return
 		}
 		bits := s.set.registryBits()
-		it := set.Iterator()
+		it := placements.Iterator()
 		for it.HasNext() {
 			number := it.PeekNext() >> bits
 			var ids []string
 			err := s.do("members", func() (err error) {
-				ids, err = s.membersIn(b, number, it)
+				ids, err = s.membersIn(b, number, it, only)
 				return err
 			})
 			if err != nil {
@@ -173,8 +209,9 @@ func (s *Snapshot) Members(b placement.Brand, set *roaring.Bitmap) iter.Seq2[str
 }
 
 // membersIn returns the ids in one registry chunk whose placements the iterator
-// gives, and moves it past the chunk.
-func (r *reader) membersIn(b placement.Brand, number uint32, it roaring.IntPeekable) ([]string, error) {
+// gives, of these only those at some positions unless that is nil, and moves the
+// iterator past the chunk.
+func (r *reader) membersIn(b placement.Brand, number uint32, it roaring.IntPeekable, only *roaring.Bitmap) ([]string, error) {
 	known, err := r.idsIn(b, number)
 	if err != nil {
 		return nil, err
@@ -188,6 +225,9 @@ func (r *reader) membersIn(b placement.Brand, number uint32, it roaring.IntPeeka
 		}
 		first := len(ids)
 		for ; i < len(known) && known[i].mixed.Placement() == p; i++ {
+			if only != nil && !only.Contains(known[i].pos) {
+				continue
+			}
 			id, err := r.idOf(b, known[i])
 			if err != nil {
 				return nil, err

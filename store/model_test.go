@@ -20,14 +20,18 @@ import (
 // and compares their results and, after each, everything that both hold.
 func TestModel(t *testing.T) {
 	for _, kind := range []struct {
-		name string
-		kind placement.Kind
-		drop bool
+		name  string
+		kind  placement.Kind
+		dense bool
+		drop  bool
 	}{
-		{"branded", placement.Branded, false},
-		{"string", placement.String, false},
-		{"dropped strings", placement.String, true},
-		{"number", placement.Number, false},
+		{"branded", placement.Branded, false, false},
+		{"branded, dense", placement.Branded, true, false},
+		{"string", placement.String, false, false},
+		{"string, dense", placement.String, true, false},
+		{"dropped strings", placement.String, false, true},
+		{"dropped strings, dense", placement.String, true, true},
+		{"number", placement.Number, false, false},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
@@ -40,7 +44,7 @@ func TestModel(t *testing.T) {
 						t.Fatalf("%v", err)
 					}
 					defer os.RemoveAll(dir)
-					runModel(t, newModel(kind.kind, kind.drop), ids, dir)
+					runModel(t, newModel(kind.kind, kind.dense, kind.drop), ids, dir)
 				})
 			}
 		})
@@ -57,8 +61,7 @@ func long(ordinary, long int) int {
 }
 
 func runModel(t *rapid.T, m *model, ids []string, dir string) {
-	opts := options(m.kind)
-	opts.DropStrings = m.drop
+	opts := m.options()
 	opts.FoldMarks = rapid.SampledFrom([]int{0, 1, 8}).Draw(t, "FoldMarks")
 	opts.SetLogAfter(rapid.SampledFrom([]int{0, 5, 1 << 30}).Draw(t, "commits before a log"))
 	k := &machine{model: m, dir: dir, opts: opts, ids: ids}

@@ -94,7 +94,7 @@ func (w *writer) applyVisit(f *fact, rec *records) Result {
 	if !w.draft.addVisit(f.visitKey(), f.brand, f.hash()) {
 		return Already
 	}
-	rec.add(opVisit, f.folded.key, f.brand, idEntry{mixed: placement.Mixed(f.hash())})
+	rec.add(w.set, opVisit, f.folded.key, f.brand, idEntry{mixed: placement.Mixed(f.hash())})
 	return New
 }
 

@@ -114,8 +114,8 @@ func withDefaults(opts *Options) (Options, error) {
 	if opts != nil {
 		o = *opts
 	}
-	if o.IDs > placement.Number || o.WeekStart > Sunday || o.Create > CreateOnly {
-		return o, fmt.Errorf("options: no such id kind, week start or create mode: %d, %d, %d", o.IDs, o.WeekStart, o.Create)
+	if o.IDs > placement.Number || o.Positions > Dense || o.WeekStart > Sunday || o.Create > CreateOnly {
+		return o, fmt.Errorf("options: no such id kind, positions, week start or create mode: %d, %d, %d, %d", o.IDs, o.Positions, o.WeekStart, o.Create)
 	}
 	if o.FoldMarks < 0 || o.FoldMarks > maxFoldMarks {
 		return o, fmt.Errorf("options: FoldMarks %d is outside 1 to %d", o.FoldMarks, maxFoldMarks)
@@ -183,7 +183,7 @@ func writable(path string) bool {
 // that nobody ever opens a half-made one, and a file that another process put
 // there meanwhile is not overwritten.
 func create(path string, o Options) error {
-	set := settings{ids: o.IDs, weekStart: o.WeekStart, dropStrings: o.DropStrings, zone: o.TimeZone}
+	set := settings{ids: o.IDs, positions: o.Positions, weekStart: o.WeekStart, dropStrings: o.DropStrings, zone: o.TimeZone}
 	if set.ids == 0 {
 		set.ids = placement.Branded
 	}
@@ -192,6 +192,12 @@ func create(path string, o Options) error {
 	}
 	if set.zone == "" {
 		set.zone = "UTC"
+	}
+	switch {
+	case set.ids == placement.Number && set.positions != 0:
+		return errNumberPositions
+	case set.ids != placement.Number && set.positions == 0:
+		set.positions = Hashed
 	}
 	if set.dropStrings && set.ids != placement.String {
 		return fmt.Errorf("DropStrings is for stores of string ids, not of %s ids", set.ids)
@@ -222,6 +228,8 @@ func create(path string, o Options) error {
 	}
 	return syncDir(filepath.Dir(path))
 }
+
+var errNumberPositions = errors.New("number ids are their own positions: a store of them is neither hashed nor dense")
 
 // loadZone finds a zone by its IANA name. "Local" is refused: it would mean
 // something else on the next machine.
@@ -357,7 +365,7 @@ func (db *DB) load(path string) error {
 			return err
 		}
 		db.cfg = Config{
-			Path: path, IDs: db.set.ids, TimeZone: zone, WeekStart: db.set.weekStart,
+			Path: path, IDs: db.set.ids, Positions: db.set.positions, TimeZone: zone, WeekStart: db.set.weekStart,
 			DropStrings: db.set.dropStrings, SketchPrecision: int(db.precision), FormatVersion: formatVersion, ReadOnly: db.opts.ReadOnly,
 		}
 		if err := checkBuckets(tx); err != nil {
@@ -366,6 +374,9 @@ func (db *DB) load(path string) error {
 		d := emptyView().draft(tx.ID())
 		d.chunks = d.txid
 		w := &writer{reader: reader{set: db.set, verified: db.verified, tx: tx, view: &d.view, precision: db.precision}, draft: d}
+		if err := w.countOrdinals(); err != nil {
+			return err
+		}
 		if err := db.replay(w); err != nil {
 			return err
 		}
@@ -460,6 +471,12 @@ func readSettings(tx *bolt.Tx) (settings, error) {
 func (s settings) match(o Options) error {
 	if o.IDs != 0 && o.IDs != s.ids {
 		return fmt.Errorf("%w: ids are %s, not %s", ErrMismatch, s.ids, o.IDs)
+	}
+	if o.Positions != 0 && s.ids == placement.Number {
+		return fmt.Errorf("%w: %w", ErrMismatch, errNumberPositions)
+	}
+	if o.Positions != 0 && o.Positions != s.positions {
+		return fmt.Errorf("%w: positions are %s, not %s", ErrMismatch, s.positions, o.Positions)
 	}
 	if o.TimeZone != "" && o.TimeZone != s.zone {
 		return fmt.Errorf("%w: time zone is %s, not %s", ErrMismatch, s.zone, o.TimeZone)

@@ -43,12 +43,15 @@ func (w WeekStart) String() string {
 // Options say how to open a store. The zero value, and nil, open or create a
 // store with the defaults.
 type Options struct {
-	// IDs, TimeZone, WeekStart and DropStrings are fixed when the store is
-	// created. On an existing store a zero field is not checked; any other
+	// IDs, Positions, TimeZone, WeekStart and DropStrings are fixed when the store
+	// is created. On an existing store a zero field is not checked; any other
 	// value that differs from the store's is ErrMismatch.
 
 	// IDs is the kind of ids the store holds. Default placement.Branded.
 	IDs placement.Kind
+	// Positions says where the bits of branded and string ids stand. Default
+	// Hashed; for number ids, which are their own positions, it must be 0.
+	Positions Positions
 	// TimeZone is the IANA name of the zone whose civil dates are the store's
 	// days. Default "UTC".
 	TimeZone string
@@ -112,6 +115,7 @@ const (
 type Config struct {
 	Path          string
 	IDs           placement.Kind
+	Positions     Positions // 0 in a store of numbers
 	TimeZone      *time.Location
 	WeekStart     WeekStart
 	DropStrings   bool

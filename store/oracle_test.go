@@ -67,16 +67,58 @@ func digestOf(t tb, db *store.DB) string {
 // model is a store made of maps: the oracle of what the real one must answer.
 type model struct {
 	kind   placement.Kind
+	dense  bool
 	drop   bool
 	events map[string]*modelEvent
 	known  map[placement.Brand]registry
 	sets   map[string]modelSet
+	first  map[placement.Brand][]placement.Mixed // the ids in order of first sight
+}
+
+// options are those of the model's store.
+func (m *model) options() *store.Options {
+	opts := options(m.kind)
+	opts.DropStrings = m.drop
+	if m.dense {
+		opts.Positions = store.Dense
+	}
+	return opts
+}
+
+// position returns where the bit of an id stands, and false where it has none.
+func (m *model) position(b placement.Brand, mixed placement.Mixed) (uint32, bool) {
+	if !m.dense {
+		return mixed.Placement(), true
+	}
+	if _, known := m.known[b][mixed.Placement()][mixed]; !known {
+		return 0, false
+	}
+	for i := len(m.first[b]) - 1; ; i-- { // an erased id that came again has two
+		if m.first[b][i] == mixed {
+			return uint32(i), true
+		}
+	}
+}
+
+// idsAt returns the known ids whose bit stands at a position, in no order.
+func (m *model) idsAt(b placement.Brand, pos uint32) []string {
+	if !m.dense {
+		return slices.Collect(maps.Values(m.known[b][pos]))
+	}
+	if uint64(pos) >= uint64(len(m.first[b])) {
+		return nil
+	}
+	mixed := m.first[b][pos]
+	if at, known := m.position(b, mixed); !known || at != pos {
+		return nil // erased
+	}
+	return []string{m.known[b][mixed.Placement()][mixed]}
 }
 
 // modelSet is a saved set.
 type modelSet struct {
 	brand placement.Brand
-	bits  map[uint32]bool
+	bits  map[uint32]bool // by position
 }
 
 // registry is the known ids of a brand, by placement.
@@ -92,11 +134,11 @@ func (r registry) ids() (ids []string) {
 
 type modelEvent struct {
 	brand placement.Brand
-	days  map[store.Day]map[uint32]bool
+	days  map[store.Day]map[uint32]bool // by position
 }
 
-func newModel(kind placement.Kind, drop bool) *model {
-	return &model{kind, drop, make(map[string]*modelEvent), make(map[placement.Brand]registry), make(map[string]modelSet)}
+func newModel(kind placement.Kind, dense, drop bool) *model {
+	return &model{kind, dense, drop, make(map[string]*modelEvent), make(map[placement.Brand]registry), make(map[string]modelSet), make(map[placement.Brand][]placement.Mixed)}
 }
 
 // check refuses what no store may take, in the order in which a store looks.
@@ -119,8 +161,11 @@ func (m *model) check(k store.Mark, latest store.Day) (placement.Brand, placemen
 	return brand, mixed, nil
 }
 
-// others reports whether another known id stands at the id's placement.
+// others reports whether another known id has the id's bit.
 func (m *model) others(brand placement.Brand, mixed placement.Mixed) bool {
+	if m.dense {
+		return false
+	}
 	at := m.known[brand][mixed.Placement()]
 	_, self := at[mixed]
 	return len(at) > 1 || len(at) == 1 && !self
@@ -132,6 +177,9 @@ func (m *model) register(brand placement.Brand, mixed placement.Mixed, id string
 	}
 	if m.known[brand][mixed.Placement()] == nil {
 		m.known[brand][mixed.Placement()] = make(map[placement.Mixed]string)
+	}
+	if _, known := m.known[brand][mixed.Placement()][mixed]; !known {
+		m.first[brand] = append(m.first[brand], mixed)
 	}
 	m.known[brand][mixed.Placement()][mixed] = id
 }
@@ -148,11 +196,12 @@ func (m *model) mark(k store.Mark) (store.Result, error) {
 	}
 	others := m.others(brand, mixed)
 	m.register(brand, mixed, k.ID)
+	pos, _ := m.position(brand, mixed)
 	if e.days[k.Day] == nil {
 		e.days[k.Day] = make(map[uint32]bool)
 	}
-	set := e.days[k.Day][mixed.Placement()]
-	e.days[k.Day][mixed.Placement()] = true
+	set := e.days[k.Day][pos]
+	e.days[k.Day][pos] = true
 	switch {
 	case !set:
 		return store.New, nil
@@ -168,13 +217,14 @@ func (m *model) unmark(k store.Mark) (store.Result, error) {
 		return 0, err
 	}
 	e := m.events[k.Event]
-	if e == nil || !e.days[k.Day][mixed.Placement()] {
+	pos, placed := m.position(brand, mixed)
+	if e == nil || !placed || !e.days[k.Day][pos] {
 		return store.Absent, nil
 	}
 	if m.others(brand, mixed) {
 		return store.Shared, nil
 	}
-	m.clear(e, k.Day, mixed.Placement())
+	m.clear(e, k.Day, pos)
 	return store.Cleared, nil
 }
 
@@ -188,14 +238,15 @@ func (m *model) erase(id string) (done store.Erasure, err error) {
 	if _, ok := m.known[brand][at][mixed]; !ok {
 		return store.Erasure{Result: store.Absent}, nil
 	}
+	pos, _ := m.position(brand, mixed)
 	done.Result = store.Shared
 	if !m.others(brand, mixed) {
 		done.Result = store.Cleared
 		for _, e := range m.events {
 			days := done.Days
 			for day, set := range e.days {
-				if e.brand == brand && set[at] {
-					m.clear(e, day, at)
+				if e.brand == brand && set[pos] {
+					m.clear(e, day, pos)
 					done.Days++
 				}
 			}
@@ -204,8 +255,8 @@ func (m *model) erase(id string) (done store.Erasure, err error) {
 			}
 		}
 		for _, set := range m.sets {
-			if set.brand == brand && set.bits[at] {
-				delete(set.bits, at)
+			if set.brand == brand && set.bits[pos] {
+				delete(set.bits, pos)
 				done.Sets++
 			}
 		}
@@ -233,11 +284,16 @@ func (m *model) has(event, id string, p store.Period) (at store.Presence, err er
 	}
 	at.Shared = m.others(brand, mixed)
 	if e := m.events[event]; e != nil {
-		for day, set := range e.days {
-			at.Has = at.Has || p.Contains(day) && set[mixed.Placement()]
+		for day := range e.days {
+			at.Has = at.Has || p.Contains(day) && m.isSet(e, day, mixed)
 		}
 	}
 	return at, nil
+}
+
+func (m *model) isSet(e *modelEvent, day store.Day, mixed placement.Mixed) bool {
+	pos, placed := m.position(e.brand, mixed)
+	return placed && e.days[day][pos]
 }
 
 // tally is what marking the rows one by one comes to. A refused row ends it
@@ -304,10 +360,29 @@ func (e *modelEvent) union(p store.Period) *roaring.Bitmap {
 // lists them.
 func (m *model) members(b placement.Brand, set *roaring.Bitmap) []string {
 	var ids []string
-	for _, p := range set.ToArray() {
-		ids = append(ids, slices.Sorted(maps.Values(m.known[b][p]))...)
+	for _, p := range m.placements(b, set).ToArray() {
+		var at []string
+		for mixed, id := range m.known[b][p] {
+			if pos, _ := m.position(b, mixed); set.Contains(pos) {
+				at = append(at, id)
+			}
+		}
+		slices.Sort(at)
+		ids = append(ids, at...)
 	}
 	return ids
+}
+
+// placements returns the placements of positions.
+func (m *model) placements(b placement.Brand, positions *roaring.Bitmap) *roaring.Bitmap {
+	if !m.dense {
+		return positions
+	}
+	set := roaring.New()
+	for _, pos := range positions.ToArray() {
+		set.Add(m.first[b][pos].Placement())
+	}
+	return set
 }
 
 // sharing returns the other known ids at the id's placement, as a store lists

@@ -2,8 +2,8 @@ package store
 
 // Presence says whether an id was active.
 type Presence struct {
-	Has    bool // the bit at its placement is set
-	Shared bool // another known id stands at its placement
+	Has    bool // its bit is set
+	Shared bool // another known id has the same bit: it stands at its placement
 }
 
 // Has reports whether the id's bit is set on any day of the period. For an
@@ -71,9 +71,11 @@ func (s *Snapshot) lookAt(what, event, id string, p Period, look func(r *reader,
 		return false, err
 	}
 	err = s.do(what, func() error {
-		if _, shared, err = s.known(brand, mixed); err != nil {
+		at, err := s.known(brand, mixed)
+		if err != nil {
 			return err
 		}
+		shared = s.set.shares(at)
 		e, ok, err := s.event(event)
 		if err != nil || !ok {
 			return err
@@ -81,11 +83,14 @@ func (s *Snapshot) lookAt(what, event, id string, p Period, look func(r *reader,
 		if err := checkBrand(event, e.brand, id, brand); err != nil {
 			return err
 		}
+		if !at.placed {
+			return nil
+		}
 		keys, err := s.storedKeys(e.number, p)
 		if err != nil {
 			return err
 		}
-		return look(&s.reader, keys, mixed.Placement())
+		return look(&s.reader, keys, at.pos)
 	})
 	return shared, err
 }

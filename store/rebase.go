@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"slices"
 
 	"cohort/placement"
@@ -26,10 +27,12 @@ func (w *writer) rebase(from, now *view) *view {
 	d.chunks = w.draft.chunks
 	for _, u := range w.units {
 		switch {
-		case u.ids:
-			d.takeIDs(u.brand, u.number, from.idChunkOf(u.brand, u.number), u.fresh)
 		case u.visits:
 			d.takeVisits(u.day.day(), u.number, from)
+		case u.table:
+			d.takeOrdinals(u.brand, w.view.ordinalsOf(u.brand).folded)
+		case u.ids:
+			d.takeIDs(u.brand, u.number, from.idChunkOf(u.brand, u.number), u.fresh)
 		default:
 			d.takeOps(u.day, u.number, from.opsOf(u.day, u.number))
 		}
@@ -66,6 +69,14 @@ func (d *draft) takeOps(k dayKey, number uint32, folded *chunkOps) {
 	day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: runs[op]{long: left}, delta: now.delta - folded.delta}
 	day.delta -= folded.delta
 	d.ops -= now.ops.size() - len(left)
+}
+
+// takeOrdinals takes those that the brand's table has now.
+func (d *draft) takeOrdinals(b placement.Brand, folded uint64) {
+	o := d.ownOrdinals(b)
+	placed := o.placed.all(ordinal.compare)
+	i, _ := slices.BinarySearchFunc(placed, folded, func(p ordinal, n uint64) int { return cmp.Compare(uint64(p.pos), n) })
+	o.folded, o.placed = folded, runs[ordinal]{long: slices.Clone(placed[i:])}
 }
 
 // takeIDs takes the ids that were folded into a registry chunk from those that

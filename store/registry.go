@@ -16,7 +16,7 @@ func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsVal
 		return idsValue{}, corruptf("registry chunk %d of brand %q: checksum does not hold", number, b)
 	}
 	v, ok := parseIDs(number<<registryChunkBits, p)
-	if !ok {
+	if !ok || (v.n > 0 && (v.positions != nil) != r.set.dense()) {
 		return v, corruptf("registry chunk %d of brand %q: lengths do not hold together", number, b)
 	}
 	return v, nil
@@ -26,47 +26,47 @@ func (r *reader) openIDs(b placement.Brand, number uint32, value []byte) (idsVal
 // of numbers, which keeps sets.
 func (s settings) registryBits() uint {
 	if s.ids == placement.Number {
-		return numberChunkBits
+		return packedChunkBits
 	}
 	return registryChunkBits
 }
 
 func (s settings) keepStrings() bool { return s.ids == placement.String && !s.dropStrings }
 
-// known reports whether the id is known, and whether another id is known at its
-// placement. Cost: a search in one chunk.
-func (r *reader) known(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
-	self, others, err = r.foldedKnown(b, m)
-	if err != nil {
-		return false, false, err
-	}
-	pendingSelf, pendingOthers := r.view.known(b, m.Placement()>>r.set.registryBits(), m)
-	return self || pendingSelf, others || pendingOthers, nil
+// known returns what is known of an id. Cost: a search in one chunk.
+func (r *reader) known(b placement.Brand, m placement.Mixed) (standing, error) {
+	at, err := r.foldedKnown(b, m)
+	return at.and(r.view.known(b, r.set, m)), err
 }
 
 // foldedKnown is known of the ids that the registry has.
-func (r *reader) foldedKnown(b placement.Brand, m placement.Mixed) (self, others bool, err error) {
+func (r *reader) foldedKnown(b placement.Brand, m placement.Mixed) (standing, error) {
+	at := r.set.unknown(m)
 	number := m.Placement() >> r.set.registryBits()
 	if r.set.ids == placement.Number {
 		value, err := r.idsValue(b, number)
 		if value == nil || err != nil {
-			return false, false, err
+			return at, err
 		}
 		c, err := r.openIDSet(b, number, value)
 		if err != nil {
-			return false, false, err
+			return at, err
 		}
-		self, err = c.contains(m.Placement())
-		return self, false, err
+		at.self, err = c.contains(m.Placement())
+		return at, err
 	}
 	v, err := r.registryChunk(b, number)
 	if v == nil || err != nil {
-		return false, false, err
+		return at, err
 	}
 	for i := v.find(m.Placement()); i < v.n && v.mixed(i).Placement() == m.Placement(); i++ {
-		self, others = self || v.mixed(i) == m, others || v.mixed(i) != m
+		if v.mixed(i) == m {
+			at.self, at.placed, at.pos = true, true, v.pos(i)
+		} else {
+			at.others = true
+		}
 	}
-	return self, others, nil
+	return at, nil
 }
 
 // readIDs is registryChunk without what the reader keeps.
@@ -125,7 +125,7 @@ func (r *reader) foldedIDs(b placement.Brand, number uint32, value []byte) ([]id
 	}
 	out := make([]idEntry, 0, set.GetCardinality())
 	for _, p := range set.ToArray() {
-		out = append(out, idEntry{mixed: placement.Mixed(p)})
+		out = append(out, idEntry{mixed: placement.Mixed(p), pos: p})
 	}
 	return out, nil
 }
@@ -149,7 +149,7 @@ func (w *writer) putRegistryChunk(b placement.Brand, number uint32, ids []idEntr
 			err = bucket.Put(chunkKey(number), value)
 		}
 	default:
-		err = bucket.Put(chunkKey(number), sealIDs(b, number, ids, w.set.keepStrings()))
+		err = bucket.Put(chunkKey(number), sealIDs(w.set, b, number, ids))
 	}
 	if err != nil {
 		return fmt.Errorf("registry of brand %q: %w", b, err)
@@ -157,45 +157,52 @@ func (w *writer) putRegistryChunk(b placement.Brand, number uint32, ids []idEntr
 	return nil
 }
 
-// countIDs adds to the counts of a brand's ids and placements, modulo 2⁶⁴. A brand of
-// which no id is left in the registry leaves it.
-func (w *writer) countIDs(b placement.Brand, add pair) error {
-	have, err := w.foldedCounts(b)
+// countIDs adds to the counts of a brand's ids and placements, modulo 2⁶⁴, and of
+// its ordinals. A brand of which no id is left in the registry leaves it; that of a
+// dense store keeps its ordinals.
+func (w *writer) countIDs(b placement.Brand, add pair, ordinals uint64) error {
+	sum, err := w.foldedCounts(b)
 	if err != nil {
 		return err
 	}
-	sum := pair{have.first + add.first, have.second + add.second}
-	if sum == (pair{}) {
-		return w.dropBrand(b)
+	sum.first, sum.second, sum.ordinals = sum.first+add.first, sum.second+add.second, sum.ordinals+ordinals
+	if sum.first == 0 {
+		if err := w.dropRegistry(b); err != nil {
+			return err
+		}
 	}
-	if err := w.brands().Put(brandBucketKey(b), sum.seal(tagBrand, brandBucketKey(b))); err != nil {
+	if sum == (brandCounts{}) {
+		err = w.brands().Delete(brandBucketKey(b))
+	} else {
+		err = w.brands().Put(brandBucketKey(b), sum.seal(brandBucketKey(b), w.set.dense()))
+	}
+	if err != nil {
 		return fmt.Errorf("counts of brand %q: %w", b, err)
 	}
 	return nil
 }
 
-// dropBrand removes a brand of which the registry has no id.
-func (w *writer) dropBrand(b placement.Brand) error {
-	err := w.brands().Delete(brandBucketKey(b))
-	if err == nil && w.registry().Bucket(brandBucketKey(b)) != nil {
-		err = w.registry().DeleteBucket(brandBucketKey(b))
+// dropRegistry removes the chunks of a brand of which the registry has no id.
+func (w *writer) dropRegistry(b placement.Brand) error {
+	if w.registry().Bucket(brandBucketKey(b)) == nil {
+		return nil
 	}
-	if err != nil {
+	if err := w.registry().DeleteBucket(brandBucketKey(b)); err != nil {
 		return fmt.Errorf("registry of brand %q: %w", b, err)
 	}
 	return nil
 }
 
 // foldedCounts returns how many ids and placements of a brand the registry
-// holds, without those in the journal.
-func (r *reader) foldedCounts(b placement.Brand) (pair, error) {
+// holds, and ordinals its table, without those in the journal.
+func (r *reader) foldedCounts(b placement.Brand) (brandCounts, error) {
 	v, err := lookup(r.brands(), brandBucketKey(b), brandHolds)
 	if v == nil || err != nil {
-		return pair{}, err
+		return brandCounts{}, err
 	}
-	c, ok := unsealPair(tagBrand, brandBucketKey(b), v)
+	c, ok := unsealBrand(brandBucketKey(b), v)
 	if !ok {
-		return pair{}, corruptf("counts of brand %q: checksum does not hold", b)
+		return c, corruptf("counts of brand %q: checksum does not hold", b)
 	}
 	return c, nil
 }
@@ -237,7 +244,12 @@ func (r *reader) mergeRegistry(c *idsChange) error {
 			return err
 		}
 	}
-	fresh := mergeIDs(c.pending, c.unknown(v))
+	return r.insertIDs(c, v, mergeIDs(c.pending, c.unknown(v)))
+}
+
+// insertIDs computes the new chunk from the old one and ids that are not in it,
+// the pending ones among them.
+func (r *reader) insertIDs(c *idsChange, v idsValue, fresh []idEntry) error {
 	if len(fresh) == 0 {
 		return nil
 	}
@@ -245,7 +257,7 @@ func (r *reader) mergeRegistry(c *idsChange) error {
 	c.counts = pair{uint64(len(fresh)), v.newPlacements(fresh, points)}
 	c.pendingPlacements = v.newPlacements(c.pending, v.points(c.pending))
 	var err error
-	c.value, err = v.insert(c.brand, c.number, fresh, points, r.set.keepStrings())
+	c.value, err = v.insert(r.set, c.brand, c.number, fresh, points)
 	return err
 }
 
@@ -263,7 +275,7 @@ func distinct(ids []idEntry, strings bool) []idEntry {
 	slices.Sort(keys)
 	keys = slices.Compact(keys)
 	for i, k := range keys {
-		ids[i] = idEntry{mixed: mixedOf(k)}
+		ids[i] = idEntry{mixed: mixedOf(k), pos: mixedOf(k).Placement()}
 	}
 	return ids[:len(keys)]
 }
@@ -370,6 +382,31 @@ func (w *writer) registerAll(b placement.Brand, ids []idEntry) ([]*idsChange, er
 	return changes, nil
 }
 
+// positionsOf makes ids of a brand known, past the journal, and returns their
+// positions. The ids are reordered in a store that is not dense.
+func (w *writer) positionsOf(b placement.Brand, ids []idEntry) ([]uint32, error) {
+	at := places{positions: make([]uint32, len(ids))}
+	if !w.set.dense() {
+		for i, e := range ids {
+			at.positions[i] = e.mixed.Placement()
+		}
+		_, err := w.registerAll(b, ids)
+		return at.positions, err
+	}
+	rows := make([]sighting, len(ids))
+	for i, e := range ids {
+		rows[i] = sighting{e.mixed, uint32(i)}
+	}
+	if w.set.keepStrings() {
+		at.texts = make([]string, len(ids))
+		for i, e := range ids {
+			at.texts[i] = e.id
+		}
+	}
+	err := w.placeAll(b, rows, &at)
+	return at.positions, err
+}
+
 // putIDs writes a merged registry chunk and counts its new ids.
 func (w *writer) putIDs(c *idsChange) error {
 	if c.value == nil {
@@ -383,5 +420,5 @@ func (w *writer) putIDs(c *idsChange) error {
 		return fmt.Errorf("registry of brand %q: %w", c.brand, err)
 	}
 	w.draft.dropIDs(c.brand, c.number, c.pendingPlacements)
-	return w.countIDs(c.brand, c.counts)
+	return w.countIDs(c.brand, c.counts, 0)
 }

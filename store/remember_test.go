@@ -117,7 +117,7 @@ type remembering struct {
 }
 
 func newRemembering(t *testing.T, dir string, rng *rand.Rand) *remembering {
-	m := &remembering{model: newModel(placement.Number, false), rng: rng, dir: dir}
+	m := &remembering{model: newModel(placement.Number, false, false), rng: rng, dir: dir}
 	m.opts = options(placement.Number)
 	m.opts.WeekStart = store.WeekStart(1 + rng.IntN(2))
 	m.opts.FoldMarks = 1 << rng.IntN(8)

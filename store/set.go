@@ -47,7 +47,7 @@ func (db *DB) SaveSet(ctx context.Context, name string, b placement.Brand, posit
 // none. No ids at all make the empty set.
 //
 // The sequence runs outside of any transaction, so it may read the store. Errors
-// are those of SaveSet besides. Cost: 24 bytes of memory an id, and strings where
+// are those of SaveSet besides. Cost: 32 bytes of memory an id, and strings where
 // they are kept; one transaction, which writes the set and the registry chunks of
 // its new ids.
 func (db *DB) SaveIDs(ctx context.Context, name string, ids iter.Seq2[string, error]) (SavedSet, error) {
@@ -77,16 +77,13 @@ func (db *DB) SaveIDs(ctx context.Context, name string, ids iter.Seq2[string, er
 		}
 		entries = append(entries, e)
 	}
-	positions := roaring.New()
-	for _, e := range entries {
-		positions.Add(e.mixed.Placement())
-	}
 	return db.saveSet(ctx, name, func(w *writer) (SavedSet, error) {
 		w.draft.chunks = w.draft.txid // as DB.rewrite does: the registry is written
-		if _, err := w.registerAll(brand, entries); err != nil {
+		positions, err := w.positionsOf(brand, entries)
+		if err != nil {
 			return SavedSet{}, err
 		}
-		return w.putSet(name, brand, positions)
+		return w.putSet(name, brand, roaring.BitmapOf(positions...))
 	})
 }
 

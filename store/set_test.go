@@ -43,7 +43,7 @@ func (k *machine) saveIDs(t *rapid.T, name string, ids []string) {
 	want := modelSet{bits: map[uint32]bool{}}
 	var wantErr error
 	for i, id := range ids {
-		b, m, err := k.kind.Parse(id)
+		b, _, err := k.kind.Parse(id)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -53,7 +53,6 @@ func (k *machine) saveIDs(t *rapid.T, name string, ids []string) {
 		if b != want.brand {
 			wantErr = store.ErrOtherBrand
 		}
-		want.bits[m.Placement()] = true
 	}
 	got, err := k.db.SaveIDs(ctx, name, noErrors(ids))
 	if wantErr != nil {
@@ -62,12 +61,14 @@ func (k *machine) saveIDs(t *rapid.T, name string, ids []string) {
 		}
 		return
 	}
-	if err != nil || got.Count != uint64(len(want.bits)) || got.Brand != want.brand {
-		t.Fatalf("save %s %q: %+v, %v, want %+v", name, ids, got, err, want)
-	}
 	for _, id := range ids {
 		b, m, _ := k.kind.Parse(id)
 		k.register(b, m, id)
+		pos, _ := k.position(b, m)
+		want.bits[pos] = true
+	}
+	if err != nil || got.Count != uint64(len(want.bits)) || got.Brand != want.brand {
+		t.Fatalf("save %s %q: %+v, %v, want %+v", name, ids, got, err, want)
 	}
 	k.sets[name] = want
 }
@@ -81,13 +82,15 @@ func (k *machine) savePositions(t *rapid.T, name string) {
 	}
 	positions := roaring.BitmapOf(rapid.SliceOfN(rapid.Uint32(), 0, 3).Draw(t, "unknown")...)
 	for _, id := range rapid.SliceOfN(rapid.SampledFrom(k.ids), 0, 6).Draw(t, "of ids") {
-		_, m, _ := k.kind.Parse(id)
-		positions.Add(m.Placement())
+		b, m, _ := k.kind.Parse(id)
+		if pos, ok := k.position(b, m); ok {
+			positions.Add(pos)
+		}
 	}
 	before := positions.Clone()
 	want := modelSet{b, map[uint32]bool{}}
 	for _, p := range positions.ToArray() {
-		if len(k.known[b][p]) > 0 {
+		if len(k.idsAt(b, p)) > 0 {
 			want.bits[p] = true
 		}
 	}
@@ -151,7 +154,15 @@ func (m *model) rebuildSets(t tb, db *store.DB) {
 	for name, set := range m.sets {
 		bits := roaring.New()
 		bits.AddMany(slices.Collect(maps.Keys(set.bits)))
-		if got, err := db.SaveSet(ctx, name, set.brand, bits); err != nil || got.Count != bits.GetCardinality() {
+		save := func() (store.SavedSet, error) { return db.SaveSet(ctx, name, set.brand, bits) }
+		if m.dense && len(set.bits) > 0 { // its ids have other positions there
+			var ids []string
+			for pos := range set.bits {
+				ids = append(ids, m.idsAt(set.brand, pos)...)
+			}
+			save = func() (store.SavedSet, error) { return db.SaveIDs(ctx, name, noErrors(ids)) }
+		}
+		if got, err := save(); err != nil || got.Count != bits.GetCardinality() {
 			t.Fatalf("save %s: %+v, %v", name, got, err)
 		}
 	}

@@ -313,7 +313,8 @@ func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
 }
 
 // Bitmap returns the union of the event's days in the period as one bitmap over
-// placements, which is the caller's. It is empty for an event never written.
+// placements, which is the caller's. It is empty for an event never written. In a
+// dense store the placements of the ids are looked up: two ids may be one of them.
 func (s *Snapshot) Bitmap(event string, p Period) (*roaring.Bitmap, error) {
 	e, ok, err := s.Event(event)
 	if err != nil || !ok {
@@ -329,5 +330,5 @@ func (s *Snapshot) Bitmap(event string, p Period) (*roaring.Bitmap, error) {
 			return nil, err
 		}
 	}
-	return roaring.FastOr(parts...), nil
+	return s.Placements(e.Brand, roaring.FastOr(parts...))
 }

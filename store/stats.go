@@ -15,7 +15,7 @@ type Stats struct {
 	FreePages     int64  // of these free; −1 where it is not known, open for reading only
 	JournalOps    uint64 // operations and ids not yet folded
 	JournalBytes  uint64 // of their records
-	RegistryBytes uint64 // pages of all brands' registries
+	RegistryBytes uint64 // pages of all brands' registries, tables of ordinals included
 	HeapBytes     uint64 // estimated memory of what is not folded
 	Sketches      uint64 // of pages and days, without what the journal holds
 	SketchBytes   uint64 // of them in the file
@@ -54,6 +54,9 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 		}
 		st.JournalBytes += s.db.logBytes()
 		b := s.registry().Stats()
+		if ordinals := s.tx.Bucket(bucketOrdinals); ordinals != nil {
+			b.Add(ordinals.Stats())
+		}
 		st.RegistryBytes = uint64(b.LeafAlloc + b.BranchAlloc)
 		days, err := s.sketchDaysIn(Period{MinDay, MaxDay})
 		for _, d := range days {

@@ -144,7 +144,7 @@ func TestReplayStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, s)
-	m := newModel(placement.String, false)
+	m := newModel(placement.String, false, false)
 	m.tally(rows, true)
 	m.compare(t, s, []string{"first", "second"})
 }

@@ -28,6 +28,8 @@ type view struct {
 	days   *btree.Map[dayKey, *dayOps]
 	ids    *btree.Map[uint32, *brandOps] // by brandKey
 	visits *btree.Map[visitKey, *visitOps]
+	// ordinals are those of a dense store, by brandKey.
+	ordinals *btree.Map[uint32, *ordinalOps]
 
 	// copying guards the copying of the maps, which marks them as shared.
 	copying *sync.Mutex
@@ -99,10 +101,11 @@ type idChunk struct {
 	ids    runs[idEntry] // by placement, then residue
 }
 
-// idEntry is one registered id. Its string is kept in stores of string ids
-// only.
+// idEntry is one registered id and where its bit stands. Its string is kept in
+// stores of string ids only.
 type idEntry struct {
 	mixed placement.Mixed
+	pos   uint32
 	id    string
 }
 
@@ -131,7 +134,8 @@ func brandOf(k uint32) placement.Brand {
 }
 
 func emptyView() *view {
-	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps]), visits: new(btree.Map[visitKey, *visitOps])}
+	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps]),
+		visits: new(btree.Map[visitKey, *visitOps]), ordinals: new(btree.Map[uint32, *ordinalOps])}
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
@@ -166,20 +170,24 @@ func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
 	return nil
 }
 
-// known reports whether an id is in a registry chunk's unfolded ids, and whether
-// another one is at its placement.
-func (v *view) known(b placement.Brand, number uint32, m placement.Mixed) (self, others bool) {
-	c := v.idChunkOf(b, number)
+// known returns what the unfolded ids tell of an id.
+func (v *view) known(b placement.Brand, s settings, m placement.Mixed) standing {
+	at := s.unknown(m)
+	c := v.idChunkOf(b, m.Placement()>>s.registryBits())
 	if c == nil {
-		return false, false
+		return at
 	}
 	for _, run := range [2][]idEntry{c.ids.long, c.ids.short} {
 		i, _ := slices.BinarySearchFunc(run, firstEntry(m.Placement()), idEntry.compare)
 		for ; i < len(run) && run[i].mixed.Placement() == m.Placement(); i++ {
-			self, others = self || run[i].mixed == m, others || run[i].mixed != m
+			if run[i].mixed == m {
+				at.self, at.placed, at.pos = true, true, run[i].pos
+			} else {
+				at.others = true
+			}
 		}
 	}
-	return self, others
+	return at
 }
 
 func findChunk(chunks []*chunkOps, number uint32) (int, bool) {
@@ -210,6 +218,10 @@ func (v *view) heapBytes() uint64 {
 		}
 		return true
 	})
+	v.ordinals.Scan(func(_ uint32, o *ordinalOps) bool {
+		n += uint64(o.placed.room()) * uint64(unsafe.Sizeof(ordinal{}))
+		return true
+	})
 	return n + v.visitBytes()
 }
 
@@ -230,6 +242,7 @@ func (v *view) draft(txid int) *draft {
 	d.days = v.days.Copy()
 	d.ids = v.ids.Copy()
 	d.visits = v.visits.Copy()
+	d.ordinals = v.ordinals.Copy()
 	return d
 }
 

@@ -161,23 +161,15 @@ func checkBrand(event string, of placement.Brand, id string, b placement.Brand) 
 	return nil
 }
 
-// register makes the id known where it is not, and reports whether another id
-// is known at its placement, and whether it was new.
-func (w *writer) register(b placement.Brand, m placement.Mixed, id string) (others, added bool, err error) {
-	self, others, err := w.known(b, m)
-	if err != nil || self {
-		return others, false, err
-	}
-	w.addID(b, m, id, others)
-	return others, true, nil
-}
-
 // addID makes an id known that is not.
-func (w *writer) addID(b placement.Brand, m placement.Mixed, id string, others bool) {
+func (w *writer) addID(b placement.Brand, e idEntry, others bool) {
 	if !w.set.keepStrings() {
-		id = ""
+		e.id = ""
 	}
-	w.draft.addID(b, m.Placement()>>w.set.registryBits(), idEntry{m, id}, !others)
+	w.draft.addID(b, e.mixed.Placement()>>w.set.registryBits(), e, !others)
+	if w.set.dense() {
+		w.draft.place(b, e.pos, e.mixed.Placement())
+	}
 }
 
 // dayTotal collects what writing a day's chunks changes in its total.

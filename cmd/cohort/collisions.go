@@ -16,7 +16,8 @@ func (a *app) collisionsCommand() *cobra.Command {
 		Short: "Show how many ids share placements",
 		Long: `Collisions shows, for each brand or for one, how many ids the store knows, at
 how many placements they stand, how many a count of them all loses for that, how
-many it is expected to lose, and what part of the ids that is.`,
+many it is expected to lose, and what part of the ids that is. A dense store loses
+none: there, colliding says how many ids a hashed store would have merged.`,
 		Example: example("cohort collisions", "cohort collisions PLR"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -56,6 +57,9 @@ func (a *app) collisions(snap *store.Snapshot, only placement.Brand, one bool) e
 		r := collisionResult{
 			Brand: brandName(b.Brand), IDs: b.IDs, Placements: b.Placements, Colliding: b.IDs - b.Placements,
 			Bias: query.Ratio(b.IDs-b.Placements, b.IDs),
+		}
+		if snap.Config().Positions == store.Dense {
+			r.Bias = query.Ratio(0, b.IDs)
 		}
 		if snap.Config().IDs != placement.Number {
 			r.ExpectedColliding = placement.ExpectedColliding(float64(b.IDs))

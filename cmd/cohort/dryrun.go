@@ -64,9 +64,12 @@ func (a *app) checkFolder() error {
 
 // copyStore writes a copy of the store. It fails where an import would.
 func (a *app) copyStore(ctx context.Context, c creation, path string) (err error) {
-	db, err := a.open(ctx, store.Options{
-		IDs: c.ids, TimeZone: c.zone, WeekStart: c.weekStart, ReadOnly: true, Create: store.CreateNever,
-	})
+	opts, err := c.options()
+	if err != nil {
+		return err
+	}
+	opts.ReadOnly, opts.Create = true, store.CreateNever
+	db, err := a.open(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Export writes a set as a roaring bitmap in the portable format, which roaring
 libraries of many languages read. Its numbers are the placements of the ids; in a
 store of number ids they are the ids. Ids that share a placement are one number:
-there are as many as count counts. With other formats it writes the ids, by
+there are as many as count counts, in a dense store as many as a hashed one would
+count. With other formats it writes the ids, by
 placement: ids, one a line; csv, with the header id; jsonl, {"id":…} a line.
 
 With --out the file takes its place when it is whole, and a summary is shown. Bytes

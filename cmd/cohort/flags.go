@@ -108,6 +108,7 @@ func (f *daysFlag) Type() string { return "days" }
 // used nor checked.
 type creation struct {
 	ids       placement.Kind
+	positions store.Positions
 	zone      string
 	weekStart store.WeekStart
 }
@@ -116,6 +117,10 @@ func (c *creation) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Func("ids", "`kind` of ids of a new store: branded, string or number (default branded)", func(s string) (err error) {
 		c.ids, err = placement.ParseKind(s)
+		return err
+	})
+	f.Func("positions", "where the bits of branded and string ids stand in a new store: hashed or dense (default hashed)", func(s string) (err error) {
+		c.positions, err = store.ParsePositions(s)
 		return err
 	})
 	f.Func("tz", "time `zone` of a new store, such as Europe/Berlin (default UTC)", func(s string) error {
@@ -135,7 +140,23 @@ func (c *creation) addFlags(cmd *cobra.Command) {
 // openToWrite opens the store for writing, and creates it with the flags as the
 // mode says.
 func (a *app) openToWrite(ctx context.Context, c creation, mode store.CreateMode) (*store.DB, error) {
-	return a.open(ctx, store.Options{IDs: c.ids, TimeZone: c.zone, WeekStart: c.weekStart, Create: mode})
+	opts, err := c.options()
+	if err != nil {
+		return nil, err
+	}
+	opts.Create = mode
+	return a.open(ctx, opts)
+}
+
+// creationFlags are the names of the flags of a creation.
+var creationFlags = []string{"ids", "positions", "tz", "week-start"}
+
+// options returns what the flags say of a store.
+func (c *creation) options() (store.Options, error) {
+	if c.ids == placement.Number && c.positions != 0 {
+		return store.Options{}, usagef("--positions %s does not go with --ids number: numbers are their own positions", c.positions)
+	}
+	return store.Options{IDs: c.ids, Positions: c.positions, TimeZone: c.zone, WeekStart: c.weekStart}, nil
 }
 
 // choice is a flag whose value is one of some names.

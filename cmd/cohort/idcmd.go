@@ -17,7 +17,8 @@ func (a *app) idCommand() *cobra.Command {
 		Short: "Show what an id is, and which ids share its placement",
 		Long: `Id takes ids apart: the brand and the snowflake of a branded id, the placement
 where its bit stands, and the residue that tells it from others there. It says
-whether the store knows the id, and which other ids it knows at the placement.`,
+whether the store knows the id, and which other ids it knows at the placement. In a
+dense store the bit stands at the position, which an id has once it is known.`,
 		Example: example("cohort id PLR0KHTOWnGLuC"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -33,18 +34,23 @@ type idResult struct {
 	Snowflake *uint64  `json:"snowflake"`
 	Placement uint32   `json:"placement"`
 	Residue   uint32   `json:"residue"`
+	Position  *uint32  `json:"position"` // null for an id that has none yet
 	Known     bool     `json:"known"`
 	Sharing   []string `json:"sharing"`
 }
 
 func (a *app) showIDs(snap *store.Snapshot, args []string) error {
-	kind := snap.Config().IDs
+	kind, dense := snap.Config().IDs, snap.Config().Positions == store.Dense
 	ids, err := parseIDs(kind, args)
 	if err != nil {
 		return err
 	}
 	results := make([]idResult, len(ids))
-	g := &grid{head: []string{"id", "brand", "snowflake", "placement", "residue", "known", "sharing"}}
+	g := &grid{head: []string{"id", "brand", "snowflake", "placement", "residue"}}
+	if dense {
+		g.head = append(g.head, "position")
+	}
+	g.head = append(g.head, "known", "sharing")
 	for i, id := range ids {
 		r := idResult{ID: id.text, Brand: brandName(id.brand), Placement: id.mixed.Placement(), Residue: id.mixed.Residue()}
 		if kind == placement.Branded {
@@ -57,8 +63,17 @@ func (a *app) showIDs(snap *store.Snapshot, args []string) error {
 		if r.Sharing == nil {
 			r.Sharing = []string{}
 		}
+		if pos, ok, err := snap.Position(id.text); err != nil {
+			return fmt.Errorf("%q: %w", id.text, err)
+		} else if ok {
+			r.Position = &pos
+		}
 		results[i] = r
-		g.add(r.ID, orNil(r.Brand), orNil(r.Snowflake), r.Placement, r.Residue, r.Known, strings.Join(r.Sharing, " "))
+		row := []any{r.ID, orNil(r.Brand), orNil(r.Snowflake), r.Placement, r.Residue}
+		if dense {
+			row = append(row, orNil(r.Position))
+		}
+		g.add(append(row, r.Known, strings.Join(r.Sharing, " "))...)
 	}
 	return a.write(map[string]any{"results": results}, g)
 }

@@ -61,7 +61,7 @@ func (f *redisFlags) check(cmd *cobra.Command, c creation, files []string) error
 		return nil
 	}
 	err := onlyFlags(cmd, "--from-redis",
-		append(own, "from-redis", "event-name", "max-rejects", "dry-run", "ids", "tz", "week-start")...)
+		slices.Concat(own, creationFlags, []string{"from-redis", "event-name", "max-rejects", "dry-run"})...)
 	switch {
 	case err != nil:
 		return err
@@ -69,6 +69,8 @@ func (f *redisFlags) check(cmd *cobra.Command, c creation, files []string) error
 		return usagef("%q: files do not go with --from-redis", files[0])
 	case c.ids != 0 && c.ids != placement.Number:
 		return usagef("--ids %s: the positions of bits are numbers", c.ids)
+	case c.positions != 0:
+		return usagef("--positions %s: the positions of bits are numbers", c.positions)
 	case f.offset <= -placement.Placements || f.offset >= placement.Placements:
 		return usagef("--offset %d: ids are numbers below 2^32", f.offset)
 	}

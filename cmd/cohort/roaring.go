@@ -43,7 +43,7 @@ func (f *roaringFlags) check(cmd *cobra.Command, format, event string) error {
 		return nil
 	}
 	err := onlyFlags(cmd, "--format "+roaringFormat,
-		"format", "on", "event-name", "max-rejects", "dry-run", "ids", "tz", "week-start")
+		append([]string{"format", "on", "event-name", "max-rejects", "dry-run"}, creationFlags...)...)
 	switch {
 	case err != nil:
 		return err

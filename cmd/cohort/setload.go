@@ -155,7 +155,7 @@ func (l *setLoad) known(at *roaring.Bitmap) (ids []string, err error) {
 	}
 	defer closeInto(&err, snap)
 	kind, found := snap.Config().IDs, roaring.New()
-	for id, err := range snap.Members(l.brand, at) {
+	for id, err := range snap.MembersAt(l.brand, at) {
 		if err != nil {
 			return nil, err
 		}

@@ -31,6 +31,7 @@ are on disk and not yet folded into the bitmaps.`,
 
 // statsResult is what a store takes. Sizes are in bytes.
 type statsResult struct {
+	Positions     *string     `json:"positions"` // hashed or dense, null in a store of numbers
 	FileBytes     int64       `json:"file_bytes"`
 	PageSize      int         `json:"page_size"`
 	Pages         int64       `json:"pages"`
@@ -70,6 +71,7 @@ func (a *app) stats(snap *store.Snapshot, big int) error {
 		return err
 	}
 	r := statsResult{
+		Positions: positionsName(snap.Config()),
 		FileBytes: st.FileBytes, PageSize: st.PageSize, Pages: st.Pages,
 		JournalOps: st.JournalOps, JournalBytes: st.JournalBytes, RegistryBytes: st.RegistryBytes, HeapBytes: st.HeapBytes,
 		Events: make([]eventSize, len(st.Events)), Sets: make([]setResult, len(st.Sets)), Biggest: make([]daySize, len(biggest)),
@@ -104,8 +106,8 @@ func each(bytes, n uint64) *float64 {
 // writeStats writes the sizes of the file, of the events, and of the biggest days
 // as tables; as CSV the events only, which are the table of one kind of row.
 func (a *app) writeStats(r statsResult) error {
-	file := &grid{head: []string{"file_bytes", "page_size", "pages", "free_pages", "journal_ops", "journal_bytes", "registry_bytes", "heap_bytes"}}
-	file.add(r.FileBytes, r.PageSize, r.Pages, orNil(r.FreePages), r.JournalOps, r.JournalBytes, r.RegistryBytes, r.HeapBytes)
+	file := &grid{head: []string{"positions", "file_bytes", "page_size", "pages", "free_pages", "journal_ops", "journal_bytes", "registry_bytes", "heap_bytes"}}
+	file.add(orNil(r.Positions), r.FileBytes, r.PageSize, r.Pages, orNil(r.FreePages), r.JournalOps, r.JournalBytes, r.RegistryBytes, r.HeapBytes)
 	events := &grid{head: []string{"event", "days", "marks", "bytes", "bytes_per_id"}}
 	for _, e := range r.Events {
 		events.add(e.Event, e.Days, e.Marks, e.Bytes, orNil(e.BytesPerID))
