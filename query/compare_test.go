@@ -48,6 +48,7 @@ func (w *world) askAll(t *testing.T) {
 		w.askOrdered(t, src)
 		w.askID(t, src)
 		w.askStreaking(t, src)
+		w.askLongest(t, src)
 		w.askActive(t, src)
 		w.askLifecycle(t, src)
 		w.askRetention(t, src)

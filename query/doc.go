@@ -32,7 +32,7 @@
 //
 // Every question has a today, its as-of: the store's current day, or another that
 // is asked for. The reports [Active], [Retention], [RetentionBetween], [Funnel],
-// [Streak] and [Streaking] never read a mark after it. [Count], [Size], [Members],
+// [Streak], [Streaking] and [Longest] never read a mark after it. [Count], [Size], [Members],
 // [Bitmap] and [Calendar] read every stored day, unless as-of is given. A period has
 // ended when its last day is not after as-of and is before the store's current day.
 //

@@ -381,6 +381,22 @@ func ExampleStreaking() {
 	// Output: 3 ids have been active for 2 days or more, <nil>
 }
 
+func ExampleLongest() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	r, err := query.Longest(context.Background(), db, "active", query.Month(2026, time.January))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		fmt.Println(row.Days, "days:", row.Exactly, "ids")
+	}
+	// Output:
+	// 1 days: 2 ids
+	// 2 days: 1 ids
+	// 3 days: 2 ids
+}
+
 func ExampleCalendar() {
 	db, cleanup := exampleStore()
 	defer cleanup()

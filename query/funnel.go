@@ -100,7 +100,7 @@ func AndCount(ctx context.Context, src Source, over Period, events ...string) (*
 //
 // In any order it reads each step's set once, chunk by chunk, and holds two of them
 // at a time. In the other orders it reads each day of each event once, whatever the
-// steps and the window; its memory is 12 KiB at most for each event and day, and 400
+// steps and the window; its memory is 12 KiB at most for each event and day, and 400 KiB
 // for each step and order.
 //
 // Errors that match [ErrUsage]: no steps, a step or period that does not parse,

@@ -268,16 +268,6 @@ func (w *orderedWalk) begin(words int) {
 	}
 }
 
-// zeros returns n zeros, in x where there is room.
-func zeros[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n)
-	}
-	x = x[:n]
-	clear(x)
-	return x
-}
-
 // end adds the frame to the counts.
 func (w *orderedWalk) end() {
 	for k, set := range w.sets {

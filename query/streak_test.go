@@ -78,6 +78,34 @@ func (w *world) askStreaking(t *testing.T, src query.Source) {
 	}
 }
 
+func (w *world) askLongest(t *testing.T, src query.Source) {
+	b, asOf, over := w.anyBrand(), w.asOf(), w.period()
+	event, scope := w.event(b), w.scope(b)
+	a := w.ask(asOf, true)
+	first, last := over.read(a, event)
+	lengths := map[int]int{} // ids by their longest streak
+	most := 0
+	for pos := range scope.of(a, w.union(event, first, last)) {
+		best, run := 0, 0
+		for d := first; d <= last; d++ {
+			if run++; !w.marks[event][d][pos] {
+				run = 0
+			}
+			best = max(best, run)
+		}
+		lengths[best]++
+		most = max(most, best)
+	}
+	rows := make([]any, most)
+	for k, atLeast := most, 0; k > 0; k-- {
+		atLeast += lengths[k]
+		rows[k-1] = map[string]any{"days": float64(k), "exactly": float64(lengths[k]), "at_least": float64(atLeast)}
+	}
+	got, err := query.Longest(t.Context(), src, event, over.Period, append(options(asOf), query.In(scope.Scope))...)
+	w.compareJSON(t, got, err, map[string]any{"as_of": a.asOf.String(), "longest": float64(most), "rows": rows},
+		"longest streaks of %s over %v as of %s in %v", event, over, asOfText(asOf), scope.Scope)
+}
+
 // checkIn checks in on a day, often the same one again.
 func (w *world) checkIn(t *testing.T) {
 	m := w.mark()

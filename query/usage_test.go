@@ -110,6 +110,7 @@ func TestUsage(t *testing.T) {
 		"calendar over": func() error { _, err := query.Calendar(ctx, db, "never", "1", bad); return err },
 		"streak of 0":   func() error { _, err := query.Streaking(ctx, db, "active", 0); return err },
 		"long streak":   func() error { _, err := query.Streaking(ctx, db, "active", 1<<22); return err },
+		"longest over":  func() error { _, err := query.Longest(ctx, db, "active", bad); return err },
 		"streaking in": func() error {
 			_, err := query.Streaking(ctx, db, "active", 1, query.In(query.Scope{Among: query.Saved("no")}))
 			return err
@@ -226,6 +227,10 @@ func TestErrors(t *testing.T) {
 		},
 		"streaking": func(ctx context.Context, src query.Source) error {
 			_, err := query.Streaking(ctx, src, "active", 2)
+			return err
+		},
+		"longest": func(ctx context.Context, src query.Source) error {
+			_, err := query.Longest(ctx, src, "active", query.All())
 			return err
 		},
 		"calendar": func(ctx context.Context, src query.Source) error {

@@ -67,6 +67,16 @@ func orBoth(x, y, z []uint64) {
 	}
 }
 
+// zeros returns n zeros, in x where there is room.
+func zeros[T any](x []T, n int) []T {
+	if cap(x) < n {
+		return make([]T, n)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}
+
 // lanes are unions of columns, each of some that follow one another. The words
 // are its own.
 type lanes struct {

@@ -15,13 +15,14 @@ func (a *app) streakCommand() *cobra.Command {
 	var atLeast daysFlag
 	var scope scopeFlags
 	cmd := &cobra.Command{
-		Use:   "streak EVENT {ID | --at-least N}",
+		Use:   "streak EVENT {ID | --at-least N | --over PERIOD}",
 		Short: "Tell the streaks of an id, or how many ids have one",
 		Long: `Streak tells of an id how many days in a row it did the event up to as-of, or up to
-the day before while as-of is not marked, and the most days in a row it ever did. With
---at-least it counts the ids whose current streak has at least so many days.`,
+the day before while as-of is not marked, and the most days in a row it ever did, or
+in a period. Without an id, --at-least counts the ids whose current streak has at
+least so many days, and --over those whose longest streak in the period has how many.`,
 		Example: example("cohort streak played PLR0KHTOWnGLuC", "cohort streak played PLR0KHTOWnGLuC --over 2026-01",
-			"cohort streak played --at-least 7"),
+			"cohort streak played --at-least 7", "cohort streak played --over 2026-01"),
 		Args: cobra.RangeArgs(1, 2),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
@@ -30,18 +31,23 @@ the day before while as-of is not marked, and the most days in a row it ever did
 				}
 				return a.ask(ctx, func(snap *store.Snapshot) error { return a.streak(ctx, snap, args[0], args[1], over.period) })
 			}
-			if atLeast.n == 0 {
-				return usagef("name an id, or give --at-least")
+			switch {
+			case atLeast.n > 0 && over.given:
+				return usagef("--at-least does not go with --over")
+			case atLeast.n == 0 && !over.given:
+				return usagef("name an id, or give --at-least or --over")
 			}
-			if err := onlyFlags(cmd, "--at-least", "at-least", "except"); err != nil {
-				return err
-			}
-			return a.ask(ctx, func(snap *store.Snapshot) error { return a.streaking(ctx, snap, args[0], atLeast.n, scope) })
+			return a.ask(ctx, func(snap *store.Snapshot) error {
+				if atLeast.n > 0 {
+					return a.streaking(ctx, snap, args[0], atLeast.n, scope)
+				}
+				return a.longest(ctx, snap, args[0], over.period, scope)
+			})
 		}),
 		ValidArgsFunction: a.completeEvent,
 	}
 	f := cmd.Flags()
-	f.Var(&over, "over", "the `period` in which the longest streak of the id lies (default all)")
+	f.Var(&over, "over", "the `period` in which the longest streak lies (default all)")
 	f.Var(&atLeast, "at-least", "count the ids with a current streak of at least `N` days")
 	f.Func("except", "leave out the ids of the set `EXPR`; may be repeated", scope.except)
 	return cmd
@@ -68,7 +74,7 @@ func (a *app) streaking(ctx context.Context, snap *store.Snapshot, event string,
 	if err != nil {
 		return fmt.Errorf("%q: %w", event, err)
 	}
-	if err := a.warnUnknown(snap, append([]string{event}, scope.events()...)...); err != nil {
+	if err := a.warnUnknown(snap, append(scope.events(), event)...); err != nil {
 		return err
 	}
 	g := &grid{head: []string{"at_least", "count"}}
@@ -79,4 +85,19 @@ func (a *app) streaking(ctx context.Context, snap *store.Snapshot, event string,
 		AtLeast int    `json:"at_least"`
 		Count   uint64 `json:"count"`
 	}{asOf.String(), n, count}, g, asOfNote(asOf, 0))
+}
+
+func (a *app) longest(ctx context.Context, snap *store.Snapshot, event string, over query.Period, scope scopeFlags) error {
+	r, err := query.Longest(ctx, snap, event, over, append(a.options(), query.In(scope.Scope))...)
+	if err != nil {
+		return fmt.Errorf("%q: %w", event, err)
+	}
+	if err := a.warnUnknown(snap, append(scope.events(), event)...); err != nil {
+		return err
+	}
+	g := &grid{head: []string{"days", "exactly", "at_least"}}
+	for _, row := range r.Rows {
+		g.add(row.Days, row.Exactly, row.AtLeast)
+	}
+	return a.write(r, g, asOfNote(r.AsOf, 0))
 }
