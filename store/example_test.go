@@ -154,6 +154,55 @@ func ExampleDB_Has() {
 	// 2026-01-31 false
 }
 
+func ExampleDB_DeleteDay() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	for _, d := range []store.Day{day - 1, day} {
+		if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", d); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if err := db.DeleteDay(ctx, "active", day-1); err != nil {
+		log.Fatal(err)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	e, _, err := snap.Event("active")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(e.Period())
+	// Output: 2026-01-30..2026-01-30
+}
+
+func ExampleDB_Erase() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	for _, event := range []string{"registered", "active"} {
+		if _, err := db.Mark(ctx, event, "PLR0KHTOWnGLuC", day); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := db.Erase(ctx, "PLR0KHTOWnGLuC"); err != nil {
+		log.Fatal(err)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	known, _, err := snap.Known("PLR0KHTOWnGLuC")
+	fmt.Println(known, err)
+	// Output: false <nil>
+}
+
 func ExampleDB_Snapshot() {
 	db, remove := temporary()
 	defer remove()
@@ -222,4 +271,91 @@ func ExampleSnapshot_Members() {
 	// PLR0KHTOWnGLuC
 	// PLR0FEeBIAB8Z4
 	// PLR9w9kR6zInnb
+}
+
+func ExampleSnapshot_Events() {
+	db, remove := temporary()
+	defer remove()
+
+	for _, m := range []store.Mark{
+		{Event: "page:home", ID: "PLR0KHTOWnGLuC", Day: day},
+		{Event: "page:home", ID: "PLR0FEeBIAB8Z4", Day: day + 1},
+		{Event: "page:shop", ID: "PLR0KHTOWnGLuC", Day: day},
+		{Event: "paid", ID: "PLR0KHTOWnGLuC", Day: day},
+	} {
+		if _, err := db.Mark(context.Background(), m.Event, m.ID, m.Day); err != nil {
+			log.Fatal(err)
+		}
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	events, err := snap.Events("page:")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range events {
+		fmt.Println(e.Name, e.Period(), e.Days, e.Marks)
+	}
+	// Output:
+	// page:home 2026-01-30..2026-01-31 2 2
+	// page:shop 2026-01-30..2026-01-30 1 1
+}
+
+// Two ids at one placement: a count loses one of them, and the store knows it.
+func ExampleSnapshot_Known() {
+	db, remove := temporary()
+	defer remove()
+
+	for _, id := range []string{"PLR0FEeBIAB8Z4", "PLR9w9kR6zInnb"} {
+		if _, err := db.Mark(context.Background(), "active", id, day); err != nil {
+			log.Fatal(err)
+		}
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	known, sharing, err := snap.Known("PLR0FEeBIAB8Z4")
+	fmt.Println(known, sharing, err)
+	brands, err := snap.Brands()
+	for _, b := range brands {
+		fmt.Println(b.Brand, b.IDs, "ids at", b.Placements, "placements")
+	}
+	fmt.Println(err)
+	// Output:
+	// true [PLR9w9kR6zInnb] <nil>
+	// PLR 2 ids at 1 placements
+	// <nil>
+}
+
+// Stores that hold the same facts have the same digest, whatever the order in
+// which these came.
+func ExampleSnapshot_Digest() {
+	ids := []string{"PLR0KHTOWnGLuC", "PLR0FEeBIAB8Z4"}
+	var digests []string
+	for range 2 {
+		db, remove := temporary()
+		for _, id := range ids {
+			if _, err := db.Mark(context.Background(), "active", id, day); err != nil {
+				log.Fatal(err)
+			}
+		}
+		snap, err := db.Snapshot()
+		if err != nil {
+			log.Fatal(err)
+		}
+		digest, err := snap.Digest()
+		if err := errors.Join(err, snap.Close()); err != nil {
+			log.Fatal(err)
+		}
+		digests = append(digests, digest)
+		remove()
+		slices.Reverse(ids)
+	}
+	fmt.Println(len(digests[0]), digests[0] == digests[1])
+	// Output: 64 true
 }

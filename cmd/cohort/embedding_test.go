@@ -59,9 +59,15 @@ func TestEmbedding(t *testing.T) {
 	got := slices.Compact(modules)
 	want := []string{
 		"cohort", "example",
-		"github.com/RoaringBitmap/roaring/v2", "github.com/bits-and-blooms/bitset", // bitset is roaring's
-		"github.com/tidwall/btree", "github.com/twmb/murmur3",
-		"go.etcd.io/bbolt", "golang.org/x/sys",
+		"github.com/RoaringBitmap/roaring/v2",
+		"github.com/axiomhq/hyperloglog",
+		"github.com/bits-and-blooms/bitset", // of roaring
+		"github.com/dgryski/go-metro",       // of hyperloglog
+		"github.com/kamstrup/intmap",        // of hyperloglog
+		"github.com/tidwall/btree",
+		"github.com/twmb/murmur3",
+		"go.etcd.io/bbolt",
+		"golang.org/x/sys",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the program is built of\n%q, want\n%q", got, want)
