@@ -352,6 +352,21 @@ func ExampleRetention() {
 	// mean [{100.00% 2} {60.00% 2} {40.00% 2}]
 }
 
+func ExampleLifecycle() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	r, err := query.Lifecycle(context.Background(), db, "active", query.LifecycleOptions{By: query.ByWeek})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, row := range r.Rows {
+		fmt.Println(row.Period, row.New, "new", row.Returning, "returning", row.Resurrecting, "resurrecting", row.Dormant, "dormant")
+	}
+	// Output:
+	// 2026-W02 5 new 0 returning 0 resurrecting 0 dormant
+	// 2026-W03 0 new 2 returning 0 resurrecting 3 dormant
+}
+
 func ExampleRetentionBetween() {
 	db, cleanup := exampleStore()
 	defer cleanup()
