@@ -32,6 +32,10 @@ func runChild(args []string) int {
 		switch args[0] {
 		case "open":
 			answer, err = openChild(args[1:])
+		case "memory":
+			answer, err = memoryChild(args[1:])
+		case "case":
+			answer, err = caseChild(args[1:])
 		case "load":
 			answer, err = loadChild(args[1:])
 		default:

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"path/filepath"
 )
 
 // document is the results of a run, as Markdown.
 type document struct {
 	machine machine
-	small   bool
+	judged  bool   // the sizes are those that the goals are about
+	file    string // where it is written to, "" without one
 	results []*result
 }
 
@@ -22,8 +24,8 @@ func (d *document) WriteTo(w io.Writer) (int64, error) {
 		"What is compared ran in turn, %d rounds; figures are medians, in parentheses the least and the greatest. "+
 		"Ratios are taken round by round; other runs, on other machines, share ratios sooner than times.\n\n", d.machine.command, d.machine.scale.rounds)
 	d.machine.write(&out)
-	if d.small {
-		out.WriteString("\nA small run: its sizes are those of a test, and no goal is judged by them.\n")
+	if !d.judged {
+		out.WriteString("\nNo goal is judged: they are about the sizes of a full run.\n")
 	} else {
 		d.writeGoals(&out)
 	}
@@ -33,6 +35,11 @@ func (d *document) WriteTo(w io.Writer) (int64, error) {
 			out.WriteString("\n")
 			t.write(&out)
 		}
+		if d.file != "" {
+			for _, c := range r.charts {
+				fmt.Fprintf(&out, "\n![%s](%s)\n", c.title, filepath.Base(c.file(d.file)))
+			}
+		}
 		if len(r.notes) > 0 {
 			out.WriteString("\n")
 		}
@@ -41,6 +48,18 @@ func (d *document) WriteTo(w io.Writer) (int64, error) {
 		}
 	}
 	return out.WriteTo(w)
+}
+
+// draw draws the charts beside the document.
+func (d *document) draw() error {
+	for _, r := range d.results {
+		for _, c := range r.charts {
+			if err := c.draw(c.file(d.file)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func (d *document) writeGoals(out *bytes.Buffer) {

@@ -51,8 +51,8 @@ func readMachine(dir string, o options) machine {
 		}
 	}
 	m.command = "go run ./bench"
-	if o.small {
-		m.command += " -small"
+	if o.size != "middle" {
+		m.command += " -size " + o.size
 	}
 	if len(o.sections) < len(sections()) {
 		for _, s := range o.sections {

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
-	doc := document{machine: readMachine(dir, o), small: o.small}
+	doc := document{machine: readMachine(dir, o), judged: o.size == "full", file: o.output}
 	for _, s := range o.sections {
 		fmt.Fprintf(progress, "%s: %s\n", s.name, s.title)
 		b := &bench{scale: o.scale, seed: o.seed, dir: filepath.Join(dir, s.name), log: progress, profiles: o.profiles}
@@ -65,13 +65,13 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 		return err
 	}
 	_, err = doc.WriteTo(f)
-	return errors.Join(err, f.Close())
+	return errors.Join(err, f.Close(), doc.draw())
 }
 
 // options are the parsed command line.
 type options struct {
 	scale
-	small    bool
+	size     string
 	seed     uint64
 	dir      string
 	output   string
@@ -84,10 +84,10 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 	var o options
 	fs := flag.NewFlagSet("bench", flag.ContinueOnError)
 	fs.SetOutput(usage)
-	fs.BoolVar(&o.small, "small", false, "small sizes: checks every answer in seconds, judges no goal")
-	ids := fs.Int("ids", 0, "ids in a full day (default 1,000,000; small 10,000)")
-	rows := fs.Int("rows", 0, "rows of the import (default 5,000,000; small 30,000)")
-	days := fs.Int("days", 0, "days in the store that is opened (default 380; small 6)")
+	fs.StringVar(&o.size, "size", "middle", "small: seconds, checks every answer; middle: minutes; full: what the goals are about, an hour")
+	ids := fs.Int("ids", 0, "ids in a full day, instead of the size's")
+	rows := fs.Int("rows", 0, "rows of the import, instead of the size's")
+	days := fs.Int("days", 0, "days in the store that is opened, instead of the size's")
 	fs.Uint64Var(&o.seed, "seed", 1, "seed of every workload")
 	fs.StringVar(&o.dir, "dir", os.TempDir(), "where the stores lie while they are measured; a real disk")
 	fs.StringVar(&o.output, "o", "", "also write the tables to this file")
@@ -105,9 +105,15 @@ func parseOptions(args []string, usage io.Writer) (options, error) {
 			names, args = append(names, args[0]), args[1:]
 		}
 	}
-	o.scale = fullScale
-	if o.small {
+	switch o.size {
+	case "small":
 		o.scale = smallScale
+	case "middle":
+		o.scale = middleScale
+	case "full":
+		o.scale = fullScale
+	default:
+		return o, fmt.Errorf("no size %q: there are small, middle and full", o.size)
 	}
 	for _, set := range []struct{ from, to *int }{{ids, &o.ids}, {rows, &o.rows}, {days, &o.days}} {
 		if *set.from < 0 {

@@ -57,15 +57,21 @@ func countIO(fn func() error) (ioCounters, error) {
 
 // rssAnon returns the anonymous memory of a process, in bytes: its heap and
 // stacks, without the pages of files it has mapped. pid may be "self".
-func rssAnon(pid string) (int64, error) {
+func rssAnon(pid string) (int64, error) { return resident(pid, "RssAnon") }
+
+// rssFile returns the pages of files that a process has mapped and that are in
+// memory, in bytes.
+func rssFile(pid string) (int64, error) { return resident(pid, "RssFile") }
+
+func resident(pid, what string) (int64, error) {
 	b, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {
 		return 0, fmt.Errorf("measure memory: %w", err)
 	}
-	kb, ok := strings.CutSuffix(field(strings.NewReader(string(b)), "RssAnon"), " kB")
+	kb, ok := strings.CutSuffix(field(strings.NewReader(string(b)), what), " kB")
 	n, err := strconv.ParseInt(kb, 10, 64)
 	if !ok || err != nil {
-		return 0, fmt.Errorf("/proc/%s/status has no RssAnon", pid) // a process that has ended
+		return 0, fmt.Errorf("/proc/%s/status has no %s", pid, what) // a process that has ended
 	}
 	return n << 10, nil
 }

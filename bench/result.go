@@ -13,6 +13,7 @@ type result struct {
 	tables  []*table
 	goals   []goal
 	notes   []string
+	charts  []chart
 }
 
 // goal is a figure that is to stay on one side of a bound.

@@ -18,7 +18,7 @@ type section struct {
 
 // sections lists the benchmarks in the order in which they run.
 func sections() []section {
-	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection}
+	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, memorySection, growthSection, casesSection, collisionsSection, peersSection}
 }
 
 func sectionNames() []string {
@@ -33,9 +33,10 @@ func sectionNames() []string {
 type scale struct {
 	rounds int // how often everything that is compared runs, in turn
 
-	ids  int // ids in a full day
-	rows int // rows of the import
-	days int // full days of the store that is opened
+	ids    int // ids in a full day
+	rows   int // rows of the import
+	days   int // full days of the store that is opened
+	people int // of the comparison with peers; 0 leaves it out
 
 	marks    int   // marks of 64 concurrent callers in a round
 	lone     int   // marks of a lone caller in a round
@@ -43,20 +44,46 @@ type scale struct {
 	perMark  int   // marks of the baseline in a round
 	commits  int   // commits of 1,000 marks in the writes section
 	daySizes []int // ids of the days whose size is taken, beside ids
+
+	memorySizes, collisionSizes []int // ids
+	growIDs, growDays           []int
+	caseIDs                     []int // ids a day of the stores of the cases section
+	caseDays                    int   // their days, at most
+	claimSet                    int   // members of its set in Redis
 }
 
 var (
+	// fullScale is the sizes that the goals are about, and reproduces every row of
+	// docs/benchmarks.md.
 	fullScale = scale{
 		rounds: 5,
 		ids:    1_000_000, rows: 5_000_000, days: 380,
-		marks: 64_000, lone: 2000, many: 500_000, perMark: 1024, commits: 100,
-		daySizes: []int{10_000, 100_000, 10_000_000},
+		people: 1_000_000,
+		marks:  64_000, lone: 2000, many: 500_000, perMark: 1024, commits: 100,
+		daySizes:    []int{10_000, 100_000, 10_000_000},
+		memorySizes: []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, collisionSizes: []int{100_000, 1_000_000, 10_000_000},
+		growIDs: []int{10_000, 100_000, 1_000_000, 10_000_000}, growDays: []int{1, 7, 30, 90, 365},
+		caseIDs: []int{100_000, 1_000_000}, caseDays: 1 << 30, claimSet: 10_000_000,
+	}
+	// middleScale takes minutes.
+	middleScale = scale{
+		rounds: 3,
+		ids:    200_000, rows: 500_000, days: 30,
+		people: 100_000,
+		marks:  16_000, lone: 500, many: 200_000, perMark: 512, commits: 20,
+		daySizes:    []int{10_000, 1_000_000},
+		memorySizes: []int{1000, 10_000, 100_000, 1_000_000}, collisionSizes: []int{100_000, 1_000_000},
+		growIDs: []int{10_000, 100_000, 1_000_000}, growDays: []int{1, 7, 30, 90},
+		caseIDs: []int{10_000, 100_000}, caseDays: 60, claimSet: 1_000_000,
 	}
 	smallScale = scale{
 		rounds: 2,
 		ids:    10_000, rows: 30_000, days: 6,
 		marks: 640, lone: 20, many: 5000, perMark: 64, commits: 5,
-		daySizes: []int{1000, 50_000},
+		daySizes:    []int{1000, 50_000},
+		memorySizes: []int{1000, 5000}, collisionSizes: []int{50_000},
+		growIDs: []int{1000, 3000}, growDays: []int{1, 7},
+		caseIDs: []int{1000}, caseDays: 9, claimSet: 10_000,
 	}
 )
 

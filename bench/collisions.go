@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"cohort/placement"
+)
+
+var collisionsSection = section{
+	name:  "collisions",
+	title: "ids that share a placement, expected and counted",
+	about: "Ids whose placement another one has already, of snowflakes spread over the whole range, and of snowflakes as services hand them out: 4 ms apart with random low bits, and in bursts of 1,000 in a millisecond, told apart by a counter. " +
+		"Expected is n − m(1 − (1 − 1/m)ⁿ), m = 2³². A count of such events is off by about its square root, which is given as the deviation. " +
+		"False overlap: two sets of ids that have no id in common, and how many placements they do.",
+	run: runCollisions,
+}
+
+// snowflakes are ways to make up snowflake number i.
+func snowflakes(seed uint64) []struct {
+	name string
+	of   func(i int) uint64
+} {
+	return []struct {
+		name string
+		of   func(i int) uint64
+	}{
+		{"spread out", func(i int) uint64 { return scramble(seed+seedIDs, uint64(i)) >> 1 }},
+		{"4 ms apart", func(i int) uint64 {
+			r := scramble(seed+seedIDs, uint64(i))
+			return (uint64(1)<<38+uint64(i)*4+r>>62)<<22 | r&(1<<22-1)
+		}},
+		{"in bursts", func(i int) uint64 { return (uint64(1)<<38+uint64(i/1000)*977)<<22 | uint64(i%1000) }},
+	}
+}
+
+func runCollisions(ctx context.Context, b *bench, r *result) error {
+	t := r.table("snowflakes", "ids", "expected", "counted", "deviations off")
+	o := r.table("snowflakes", "two sets of", "false overlap expected", "counted", "deviations off")
+	worst := 0.0
+	for _, s := range snowflakes(b.seed) {
+		for _, n := range b.collisionSizes {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			first := placedAt(s.of, 0, n)
+			want, got := placement.ExpectedColliding(float64(n)), n-first.count()
+			off := (float64(got) - want) / math.Sqrt(want)
+			worst = max(worst, math.Abs(off))
+			t.row(s.name, n, want, got, off)
+			overlap := intersection(first, placedAt(s.of, n, n)).count()
+			want = placement.ExpectedFalseOverlap(float64(n), float64(n))
+			off = (float64(overlap) - want) / math.Sqrt(want)
+			worst = max(worst, math.Abs(off))
+			o.row(s.name, n, want, overlap, off)
+			b.logf("%s, %d ids", s.name, n)
+		}
+	}
+	if worst > 6 {
+		return fmt.Errorf("a count is %.1f deviations off: the placements are not uniform", worst)
+	}
+	r.note("The worst of %d figures is %s deviations off.", 2*len(b.collisionSizes)*3, figure(worst))
+	return nil
+}
+
+// placedAt is the set of the placements of n snowflakes.
+func placedAt(of func(int) uint64, first, n int) bitset {
+	bits := make(bitset, placement.Placements/64)
+	for i := first; i < first+n; i++ {
+		p := placement.MixSnowflake(of(i)).Placement()
+		bits[p/64] |= 1 << (p % 64)
+	}
+	return bits
+}

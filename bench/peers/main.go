@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"cohort/store"
+)
+
+// result is what a run measured. Figures of sides stand in the order of Sides;
+// those that were taken in rounds are lists.
+type result struct {
+	Sides     []string
+	Marks     int
+	Load      []float64 // seconds
+	Bytes     []int64
+	Questions []asked
+	Durable   []durable
+	Notes     []string
+}
+
+// asked is a question with the milliseconds of each side, round by round.
+type asked struct {
+	Name    string
+	Figures int // of the answer
+	Millis  [][]float64
+}
+
+// durable is the marks a second of each side, each mark on disk before its caller
+// goes on; nil for a side that was not asked.
+type durable struct {
+	Callers int
+	Rates   [][]float64
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	people := flag.Int("people", 1_000_000, "how many people there are")
+	rounds := flag.Int("rounds", 5, "how often everything that is compared runs, in turn")
+	seed := flag.Uint64("seed", 1, "seed of the marks")
+	dir := flag.String("dir", os.TempDir(), "where the stores lie; a real disk")
+	flag.Parse()
+	work, err := os.MkdirTemp(*dir, "peers-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+	c := &comparison{w: newWorkload(*people, *seed), dir: work, rounds: *rounds}
+	defer func() { err = errors.Join(err, c.close()) }()
+	if err := c.open(ctx); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{c.load, c.ask, c.markDurably} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(os.Stdout).Encode(c.result)
+}
+
+// comparison is the sides and what was measured of them.
+type comparison struct {
+	w      *workload
+	dir    string
+	rounds int
+	sides  []side
+	result result
+}
+
+func (c *comparison) add(name string, s side, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c.sides = append(c.sides, s)
+	c.result.Sides = append(c.result.Sides, name)
+	return nil
+}
+
+func (c *comparison) open(ctx context.Context) error {
+	dense, err := openLibrary(filepath.Join(c.dir, "dense.db"), store.Options{Positions: store.Dense}, c.w)
+	if err := c.add("cohort, dense", dense, err); err != nil {
+		return err
+	}
+	hashed, err := openLibrary(filepath.Join(c.dir, "hashed.db"), store.Options{}, c.w)
+	if err := c.add("cohort, hashed", hashed, err); err != nil {
+		return err
+	}
+	flat, err := openRedis(ctx, false, c.w)
+	if errors.Is(err, errNoRedis) {
+		c.result.Notes = append(c.result.Notes, "Without Redis: "+err.Error()+".")
+	} else if err := c.add("Redis, flat bitmaps", flat, err); err != nil {
+		return err
+	}
+	lite, err := openSQLite(ctx, filepath.Join(c.dir, "lite.db"), c.w)
+	if err := c.add("SQLite", lite, err); err != nil {
+		return err
+	}
+	duck, err := openDuckDB(ctx, filepath.Join(c.dir, "duck.db"), c.w)
+	return c.add("DuckDB", duck, err)
+}
+
+func (c *comparison) close() error {
+	var errs []error
+	for _, s := range c.sides {
+		errs = append(errs, s.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *comparison) logf(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "  "+format+"\n", args...)
+}
+
+// load has every side store all marks, once.
+func (c *comparison) load(ctx context.Context) error {
+	c.result.Marks = c.w.marks()
+	for i, s := range c.sides {
+		start := time.Now()
+		if err := s.load(ctx, c.w); err != nil {
+			return fmt.Errorf("%s: load: %w", c.result.Sides[i], err)
+		}
+		took := time.Since(start).Seconds()
+		n, err := s.bytes()
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.result.Sides[i], err)
+		}
+		c.result.Load = append(c.result.Load, took)
+		c.result.Bytes = append(c.result.Bytes, n)
+		c.logf("%s loaded %d marks in %.1f s", c.result.Sides[i], c.result.Marks, took)
+	}
+	return nil
+}
+
+// atLeast is how long a question is repeated in a round; what takes less time is
+// asked several times.
+const atLeast = 20 * time.Millisecond
+
+// ask asks every side every question: first all of them for the answer, which must
+// be right, then in rounds.
+func (c *comparison) ask(ctx context.Context) error {
+	for _, q := range questions {
+		want := c.w.answer(q)
+		a := asked{Name: q.String(), Figures: len(want), Millis: make([][]float64, len(c.sides))}
+		for i, s := range c.sides {
+			got, err := s.ask(ctx, q)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", c.result.Sides[i], q, err)
+			}
+			if !slices.Equal(got, want) {
+				return fmt.Errorf("%s: %s: got %v, want %v", c.result.Sides[i], q, got, want)
+			}
+		}
+		for range c.rounds {
+			for i, s := range c.sides {
+				n, start := 0, time.Now()
+				for n == 0 || time.Since(start) < atLeast {
+					if _, err := s.ask(ctx, q); err != nil {
+						return fmt.Errorf("%s: %s: %w", c.result.Sides[i], q, err)
+					}
+					n++
+				}
+				a.Millis[i] = append(a.Millis[i], time.Since(start).Seconds()*1000/float64(n))
+			}
+		}
+		c.result.Questions = append(c.result.Questions, a)
+		c.logf("%s: asked", q)
+	}
+	return nil
+}
+
+// callers are how many mark at a time.
+var callers = []int{1, 50}
+
+// marksEach is how many marks each caller makes in a round.
+const marksEach = 100
+
+// markDurably has callers of the sides that can mark with a sync do so. Redis
+// for it is another one, which keeps a log and syncs it with every write.
+func (c *comparison) markDurably(ctx context.Context) error {
+	synced, err := openRedis(ctx, true, c.w)
+	if err != nil && !errors.Is(err, errNoRedis) {
+		return err
+	}
+	if err == nil {
+		defer synced.close()
+	}
+	next := make([]int, len(c.sides)) // the person that a side marks next
+	for _, n := range callers {
+		d := durable{Callers: n, Rates: make([][]float64, len(c.sides))}
+		for range c.rounds {
+			for i, s := range c.sides {
+				switch s := s.(type) {
+				case *flatBitmaps:
+					err = c.markRound(ctx, synced, n, &next[i], &d.Rates[i])
+				case *table:
+					if !s.duck { // DuckDB is not made for it
+						err = c.markRound(ctx, s, n, &next[i], &d.Rates[i])
+					}
+				default:
+					err = c.markRound(ctx, s, n, &next[i], &d.Rates[i])
+				}
+				if err != nil {
+					return fmt.Errorf("%s: mark: %w", c.result.Sides[i], err)
+				}
+			}
+		}
+		c.result.Durable = append(c.result.Durable, d)
+		c.logf("%d callers: marked", n)
+	}
+	return nil
+}
+
+func (c *comparison) markRound(ctx context.Context, s side, callers int, next *int, rates *[]float64) error {
+	errs := make([]error, callers)
+	var all sync.WaitGroup
+	start := time.Now()
+	for i := range callers {
+		from := *next + i*marksEach
+		all.Go(func() {
+			for p := from; p < from+marksEach && errs[i] == nil; p++ {
+				errs[i] = s.mark(ctx, p%c.w.people)
+			}
+		})
+	}
+	all.Wait()
+	*rates = append(*rates, float64(callers*marksEach)/time.Since(start).Seconds())
+	*next += callers * marksEach
+	return errors.Join(errs...)
+}
