@@ -5,7 +5,7 @@
 //	go run ./bench                       every section, at full size
 //	go run ./bench marks open            two of them
 //	go run ./bench -o docs/benchmarks.md the tables into a file as well
-//	go run ./bench -small                all of it in seconds, to see that it works
+//	go run ./bench -size small           all of it in seconds, to see that it works
 //
 // What is compared runs in turn, A B A B, five rounds, on one machine in one
 // run, and is reported as the median of the rounds' ratios: times alone say
