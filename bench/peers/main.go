@@ -82,13 +82,15 @@ type comparison struct {
 	dir    string
 	rounds int
 	sides  []side
+	oracle []*workload // of each side: what it must answer from
 	result result
 }
 
-func (c *comparison) add(name string, s side, err error) error {
+func (c *comparison) add(name string, s side, oracle *workload, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	c.oracle = append(c.oracle, oracle)
 	c.sides = append(c.sides, s)
 	c.result.Sides = append(c.result.Sides, name)
 	return nil
@@ -96,25 +98,29 @@ func (c *comparison) add(name string, s side, err error) error {
 
 func (c *comparison) open(ctx context.Context) error {
 	dense, err := openLibrary(filepath.Join(c.dir, "dense.db"), store.Options{Positions: store.Dense}, c.w)
-	if err := c.add("cohort, dense", dense, err); err != nil {
+	if err := c.add("cohort, dense", dense, c.w, err); err != nil {
+		return err
+	}
+	merged, err := c.w.merged()
+	if err != nil {
 		return err
 	}
 	hashed, err := openLibrary(filepath.Join(c.dir, "hashed.db"), store.Options{}, c.w)
-	if err := c.add("cohort, hashed", hashed, err); err != nil {
+	if err := c.add("cohort, hashed", hashed, merged, err); err != nil {
 		return err
 	}
 	flat, err := openRedis(ctx, false, c.w)
 	if errors.Is(err, errNoRedis) {
 		c.result.Notes = append(c.result.Notes, "Without Redis: "+err.Error()+".")
-	} else if err := c.add("Redis, flat bitmaps", flat, err); err != nil {
+	} else if err := c.add("Redis, flat bitmaps", flat, c.w, err); err != nil {
 		return err
 	}
 	lite, err := openSQLite(ctx, filepath.Join(c.dir, "lite.db"), c.w)
-	if err := c.add("SQLite", lite, err); err != nil {
+	if err := c.add("SQLite", lite, c.w, err); err != nil {
 		return err
 	}
 	duck, err := openDuckDB(ctx, filepath.Join(c.dir, "duck.db"), c.w)
-	return c.add("DuckDB", duck, err)
+	return c.add("DuckDB", duck, c.w, err)
 }
 
 func (c *comparison) close() error {
@@ -157,14 +163,13 @@ const atLeast = 20 * time.Millisecond
 // be right, then in rounds.
 func (c *comparison) ask(ctx context.Context) error {
 	for _, q := range questions {
-		want := c.w.answer(q)
-		a := asked{Name: q.String(), Figures: len(want), Millis: make([][]float64, len(c.sides))}
+		a := asked{Name: q.String(), Figures: len(c.w.answer(q)), Millis: make([][]float64, len(c.sides))}
 		for i, s := range c.sides {
 			got, err := s.ask(ctx, q)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", c.result.Sides[i], q, err)
 			}
-			if !slices.Equal(got, want) {
+			if want := c.oracle[i].answer(q); !slices.Equal(got, want) {
 				return fmt.Errorf("%s: %s: got %v, want %v", c.result.Sides[i], q, got, want)
 			}
 		}

@@ -49,6 +49,36 @@ func newWorkload(people int, seed uint64) *workload {
 	return w
 }
 
+// merged is the workload as a hashed store sees it: people whose ids share a
+// placement are one, the first of them.
+func (w *workload) merged() (*workload, error) {
+	first := make(map[uint32]int, w.people)
+	of := make([]int, w.people)
+	for p, id := range w.ids {
+		_, m, err := placement.Branded.Parse(id)
+		if err != nil {
+			return nil, err
+		}
+		if _, ok := first[m.Placement()]; !ok {
+			first[m.Placement()] = p
+		}
+		of[p] = first[m.Placement()]
+	}
+	merged := &workload{people: w.people, ids: w.ids}
+	for _, days := range w.sets {
+		all := make([]bitset, len(days))
+		for d := range days {
+			all[d] = make(bitset, len(days[d]))
+		}
+		merged.sets = append(merged.sets, all)
+	}
+	err := w.each(func(e, d, p int) error {
+		merged.sets[e][d][of[p]/64] |= 1 << (of[p] % 64)
+		return nil
+	})
+	return merged, err
+}
+
 // idOf is a person's branded id: a snowflake every 4 milliseconds.
 func idOf(person int) string {
 	const started = 400_000_000_000 // milliseconds of the snowflakes' clock
