@@ -499,3 +499,26 @@ func ExampleSave() {
 	// bots 1
 	// 4
 }
+
+func ExampleUniques() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	ctx := context.Background()
+	for _, v := range []store.Visit{{Page: "/docs", ID: "1", Day: day("2026-01-05")}, {Page: "/docs", ID: "2", Day: day("2026-01-06")}, {Page: "/docs", ID: "1", Day: day("2026-01-06")}} {
+		if _, err := db.Observe(ctx, v.Page, v.ID, v.Day); err != nil {
+			log.Fatal(err)
+		}
+	}
+	over := []query.Period{query.Week(2026, 2)}
+	pages, err := query.Uniques(ctx, db, []string{"/docs"}, over)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pages[0].Page, pages[0].Count)
+	// Sketches are united, not intersected.
+	_, err = query.Uniques(ctx, db, []string{"/docs[2026-W02] & /home[2026-W02]"}, over)
+	fmt.Println(errors.Is(err, query.ErrSketchSets))
+	// Output:
+	// /docs 2
+	// true
+}

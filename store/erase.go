@@ -25,7 +25,8 @@ type Erasure struct {
 // registry, and all it did from the journal, and returns when that is on disk: all of
 // it in one transaction. Then the id is not known, and no page in use has it. What is
 // free, pages of the file and the files of a journal beside it that were removed,
-// keeps the bytes that it had until it is used again.
+// keeps the bytes that it had until it is used again. Sketches cannot forget one id:
+// [Snapshot.VisitsHolding] names those that may hold it.
 //
 // A bit that another known id shares is not cleared: it may be a mark of that one.
 // The registry forgets the id all the same, and the result is Shared. An event that

@@ -359,3 +359,38 @@ func ExampleSnapshot_Digest() {
 	fmt.Println(len(digests[0]), digests[0] == digests[1])
 	// Output: 64 true
 }
+
+func ExampleDB_Observe() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	for _, id := range []string{"USR0KHTOWnGLuC", "USR0KHTOWnGLuC", "USR06ltY8okQpi"} {
+		result, err := db.Observe(ctx, "/pricing", id, day)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(result)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	pages, err := snap.Pages("/pricing")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range pages {
+		e, err := snap.Uniques(p, store.Period{First: day - 6, Last: day})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%s %s: %d ± %.2f%%\n", p.Name, p.Brand, e.Count, 100*e.StdError)
+	}
+	// Output:
+	// new
+	// already
+	// new
+	// /pricing USR: 2 ± 0.81%
+}

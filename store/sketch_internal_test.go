@@ -1,9 +1,12 @@
 package store
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"cohort/placement"
 
 	"github.com/axiomhq/hyperloglog"
 )
@@ -106,5 +109,39 @@ func compareSketches(t *testing.T, s *sketch, lib *hyperloglog.Sketch) {
 	back, ok := decodeSketch(s.p, kind, data)
 	if !ok || !slices.Equal(back.keys, s.keys) || !slices.Equal(back.regs, s.regs) {
 		t.Fatalf("p %d: decoding gives another sketch", s.p)
+	}
+}
+
+// TestSketchErrors compares the estimates of 200 sets of 1 to a million consecutive
+// ids with their sizes, as sketches of precision 14 promise: it is the hash of ids
+// and the sketches together that are tested. The sets grow from one another within
+// each of ten runs of ids.
+func TestSketchErrors(t *testing.T) {
+	const runs, sizes, most = 10, 20, 1_000_000
+	var squares, worst float64
+	exact := 0
+	for run := range runs {
+		s := &sketch{p: defaultPrecision}
+		if got := s.estimate(); got != 0 {
+			t.Errorf("the empty set is estimated at %d", got)
+		}
+		n := 0
+		for i := range sizes {
+			size := int(math.Round(math.Pow(most, float64(i)/(sizes-1))))
+			var hashes []uint64
+			for ; n < size; n++ {
+				hashes = append(hashes, placement.MixSnowflake(uint64(run)<<50+uint64(n)<<12).Hash())
+			}
+			s.add(hashes)
+			e := math.Abs(float64(s.estimate())/float64(size) - 1)
+			squares += e * e
+			worst = max(worst, e)
+			if size == 1 && e == 0 {
+				exact++
+			}
+		}
+	}
+	if rms := math.Sqrt(squares / (runs * sizes)); rms > 0.01 || worst > 0.035 || exact != runs {
+		t.Errorf("root mean square error %.4f, worst %.4f, exact at 1: %d of %d", rms, worst, exact, runs)
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"cohort/store"
 
@@ -19,7 +20,8 @@ A bit that another known id shares stays, since it may be that one's, and the re
 shared; absent is an id that was not known. With any bad id nothing is done.
 
 It cannot be undone. The file keeps the bytes of freed pages until they are used again,
-and copies made before keep what they have.`,
+and copies made before keep what they have. Sketches cannot forget one id: those that
+may hold it are named. Most do not; that they would look the same with it is chance.`,
 		Example: example("cohort erase PLR0KHTOWnGLuC"),
 		Args:    cobra.MinimumNArgs(1),
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
@@ -27,9 +29,9 @@ and copies made before keep what they have.`,
 			if err != nil {
 				return err
 			}
-			g := &grid{head: []string{"id", "result", "events", "days", "sets"}}
+			g := &grid{head: []string{"id", "result", "events", "days", "sets", "sketches"}}
 			for _, r := range results {
-				g.add(r.ID, r.Result, r.Events, r.Days, r.Sets)
+				g.add(r.ID, r.Result, r.Events, r.Days, r.Sets, a.warnHeld(r))
 			}
 			return a.write(map[string]any{"results": results}, g)
 		}),
@@ -43,6 +45,14 @@ type eraseResult struct {
 	Events int    `json:"events"`
 	Days   int    `json:"days"`
 	Sets   int    `json:"sets"`
+	// Sketches are the pages and days that may hold it still.
+	Sketches []heldPage `json:"sketches"`
+}
+
+// heldPage is a page some of whose sketches may hold an id.
+type heldPage struct {
+	Page string   `json:"page"`
+	Days []string `json:"days"`
 }
 
 // erase checks all ids, then erases one after another.
@@ -64,7 +74,51 @@ func (a *app) erase(ctx context.Context, ids []string) (results []eraseResult, e
 		default:
 			return nil, err
 		}
-		results = append(results, eraseResult{id, done.Result.String(), done.Events, done.Days, done.Sets})
+		held, err := heldPages(db, id)
+		if err != nil {
+			return nil, fmt.Errorf("%w (%q is erased; its sketches could not be read)", err, id)
+		}
+		results = append(results, eraseResult{id, done.Result.String(), done.Events, done.Days, done.Sets, held})
 	}
 	return results, nil
+}
+
+// heldPages lists the sketches that may hold an id.
+func heldPages(db *store.DB, id string) (pages []heldPage, err error) {
+	snap, err := db.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer closeInto(&err, snap)
+	held, err := snap.VisitsHolding(id)
+	pages = []heldPage{}
+	for _, h := range held {
+		if n := len(pages); n == 0 || pages[n-1].Page != h.Page.Name {
+			pages = append(pages, heldPage{Page: h.Page.Name})
+		}
+		last := &pages[len(pages)-1]
+		last.Days = append(last.Days, h.Day.String())
+	}
+	return pages, err
+}
+
+// warnHeld warns of the sketches that may hold an erased id, and returns how many
+// they are.
+func (a *app) warnHeld(r eraseResult) int {
+	n := 0
+	var named []string
+	for _, p := range r.Sketches {
+		n += len(p.Days)
+		if len(named) < 3 {
+			named = append(named, fmt.Sprintf("%s on %s", printable(p.Page), p.Days[0]))
+		}
+	}
+	switch {
+	case n == 0:
+	case n > len(named):
+		a.warnf("%d sketches may hold %q and cannot forget one id: %s, …; --json names all", n, r.ID, strings.Join(named, ", "))
+	default:
+		a.warnf("%d sketches may hold %q and cannot forget one id: %s", n, r.ID, strings.Join(named, ", "))
+	}
+	return n
 }

@@ -78,7 +78,11 @@ func (a *app) warnUnknown(snap *store.Snapshot, names ...string) error {
 		if err != nil {
 			return err
 		}
-		if near := nearest(name, events); near != "" {
+		var names []string
+		for _, e := range events {
+			names = append(names, e.Name)
+		}
+		if near := nearest(name, names); near != "" {
 			a.warnf("no event %q was ever written; the nearest name is %q", name, near)
 		} else {
 			a.warnf("no event %q was ever written; the store has no events", name)
@@ -88,11 +92,11 @@ func (a *app) warnUnknown(snap *store.Snapshot, names ...string) error {
 }
 
 // nearest returns the name that takes the fewest edits to get from name.
-func nearest(name string, events []store.Event) string {
+func nearest(name string, names []string) string {
 	best, distance := "", 0
-	for _, e := range events {
-		if d := levenshtein.Distance(name, e.Name, nil); best == "" || d < distance {
-			best, distance = e.Name, d
+	for _, n := range names {
+		if d := levenshtein.Distance(name, n, nil); best == "" || d < distance {
+			best, distance = n, d
 		}
 	}
 	return best

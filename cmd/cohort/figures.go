@@ -16,12 +16,28 @@ type figures struct {
 	tally  store.Tally // of those on disk, known at the end
 }
 
+// rowLoader takes the rows of an import: a [store.Loader], or a [store.VisitLoader].
+type rowLoader interface {
+	ingest.Adder
+	Close() (store.Tally, error)
+}
+
+// startLoad begins a load of marks.
+func startLoad(db *store.DB) func(context.Context) (rowLoader, error) {
+	return func(ctx context.Context) (rowLoader, error) { return db.Load(ctx) }
+}
+
+// startVisits begins a load of visits.
+func startVisits(db *store.DB) func(context.Context) (rowLoader, error) {
+	return func(ctx context.Context) (rowLoader, error) { return db.LoadVisits(ctx) }
+}
+
 // run has rows marked, some bytes of them, with a loader and a bar that shows how
 // far it came. On return the tally is what was committed. A stop is why marking
 // ended early, with all rows before it committed; an error is why the committing
 // did, and says how far it came.
-func (f *figures) run(ctx context.Context, a *app, db *store.DB, bytes int64, mark func(context.Context, *store.Loader, *progress) error) (stop, err error) {
-	loader, err := db.Load(ctx)
+func (f *figures) run(ctx context.Context, a *app, start func(context.Context) (rowLoader, error), bytes int64, mark func(context.Context, rowLoader, *progress) error) (stop, err error) {
+	loader, err := start(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ type importFlags struct {
 	rejects    string
 	maxRejects int64
 	dryRun     bool
+	sketch     bool
 	creation   creation
 	redis      redisFlags
 	sets       roaringFlags
@@ -53,7 +54,11 @@ columns were chosen by number, or headers differ, it has id, event and time in
 their place, for no flags but --format and --time-format, and the whole row.
 
 --dry-run imports into a copy of the store in the folder for temporary files, which
-it removes: figures and status are those of the import, and nothing is changed.`
+it removes: figures and status are those of the import, and nothing is changed.
+
+--sketch records visits instead of marks: the event of a row is the page, see observe.
+Rows are new where they changed a sketch, and already where they did not; ids of
+several brands may visit one page.`
 
 func (a *app) importCommand() *cobra.Command {
 	f := importFlags{timeFormat: choice[ingest.TimeFormat]{text: "auto", parse: ingest.ParseTimeFormat}}
@@ -66,6 +71,7 @@ func (a *app) importCommand() *cobra.Command {
 			"cohort import --rejects rejects.csv jan.jsonl.zst feb.jsonl.zst && cohort import rejects.csv",
 			"cohort import --format fixed --id 2-6 --time 8-15 --event-name purchase --ids string orders.txt",
 			"cohort import --from-redis localhost:6379 --match 'active:*'",
+			"cohort import --sketch --event url visits.csv.gz",
 			"cohort import --format roaring --event-name paid --on 2026-01-30 paid.roaring"),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
@@ -86,6 +92,7 @@ func (a *app) importCommand() *cobra.Command {
 	fs.StringVar(&f.rejects, "rejects", "", "write refused rows, with line and reason, to a CSV `file`")
 	fs.Int64Var(&f.maxRejects, "max-rejects", 0, "stop when more than `N` rows are refused (default never)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "say what the import would do, and change nothing")
+	fs.BoolVar(&f.sketch, "sketch", false, "the events are pages: record visits in sketches, see observe")
 	f.redis.addFlags(cmd)
 	f.sets.addFlags(cmd)
 	f.creation.addFlags(cmd)
@@ -144,7 +151,7 @@ func (a *app) importFrom(ctx context.Context, f importFlags, cmd *cobra.Command,
 
 // importFiles reads files into the store and reports what became of their rows.
 func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (err error) {
-	start := time.Now()
+	began := time.Now()
 	in, err := await(ctx, func() (*inputs, error) { return openInputs(a.in, names, f) })
 	if err != nil {
 		return err
@@ -167,14 +174,18 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 			return ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone)
 		}},
 	}
-	stop, err := l.run(ctx, a, db, in.size, l.mark)
+	start := startLoad(db)
+	if f.sketch {
+		start = startVisits(db)
+	}
+	stop, err := l.run(ctx, a, start, in.size, l.mark)
 	if err != nil {
 		return err
 	}
 	if l.nulls > 0 {
 		a.warnf("%d rows have the id null or undefined, and were marked", l.nulls)
 	}
-	return a.finishImport(l.result(names, time.Since(start), refusals.reasons), stop)
+	return a.finishImport(l.result(names, time.Since(began), refusals.reasons), stop)
 }
 
 // openToImport opens the store, or creates it; for a dry run it opens a copy. End

@@ -5,7 +5,6 @@ import (
 
 	"cohort/cmd/cohort/internal/ingest"
 	"cohort/placement"
-	"cohort/store"
 )
 
 // load marks the rows of files in their order. They are read and parsed in other
@@ -22,7 +21,7 @@ type load struct {
 }
 
 // mark hands the rows to the loader.
-func (l *load) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
+func (l *load) mark(ctx context.Context, loader rowLoader, bar *progress) error {
 	for b, err := range l.reading.Batches(ctx, l.in.all()) {
 		if err != nil {
 			return err
@@ -38,7 +37,7 @@ func (l *load) mark(ctx context.Context, loader *store.Loader, bar *progress) er
 }
 
 // one marks or refuses one row.
-func (l *load) one(loader *store.Loader, b *ingest.Batch, i int) error {
+func (l *load) one(loader rowLoader, b *ingest.Batch, i int) error {
 	m := &b.Marks[i]
 	if m.Refused == nil {
 		if err := m.Add(loader, l.kind); err != nil {

@@ -43,16 +43,21 @@ placement. With any bad id, or ids of two brands, nothing is done.`,
 
 // mark marks ids in the store.
 func (a *app) mark(ctx context.Context, c creation, event string, ids []string, on dayFlag) (facts[factResult], error) {
-	do := func(db *store.DB) (facts[factResult], error) {
+	return a.factsOrNew(ctx, c, ids, func(db *store.DB) (facts[factResult], error) {
 		return factsOf(a, db, event, ids, on, func(id string, day store.Day) (factResult, error) {
 			r, err := db.Mark(ctx, event, id, day)
 			return factResult{id, r.String()}, err
 		})
-	}
+	})
+}
+
+// factsOrNew does something with ids in the store, which is made where there is
+// none.
+func (a *app) factsOrNew(ctx context.Context, c creation, ids []string, do func(*store.DB) (facts[factResult], error)) (facts[factResult], error) {
 	for {
 		db, err := a.openToWrite(ctx, c, store.CreateNever)
 		if errors.Is(err, store.ErrNotExist) {
-			f, err := a.markNew(ctx, c, do)
+			f, err := a.factsInNew(ctx, c, do)
 			if errors.Is(err, fs.ErrExist) {
 				continue // another made the store meanwhile
 			}
@@ -66,10 +71,10 @@ func (a *app) mark(ctx context.Context, c creation, event string, ids []string, 
 	}
 }
 
-// markNew marks in a store that does not exist. It is made beside its path and
-// takes its place once all is marked, so that a mark that fails leaves none. The
+// factsInNew does something in a store that does not exist. It is made beside its
+// path and takes its place once all is done, so that what fails leaves none. The
 // error is [fs.ErrExist] where there is a store by then.
-func (a *app) markNew(ctx context.Context, c creation, do func(*store.DB) (facts[factResult], error)) (f facts[factResult], err error) {
+func (a *app) factsInNew(ctx context.Context, c creation, do func(*store.DB) (facts[factResult], error)) (f facts[factResult], err error) {
 	folder := filepath.Dir(a.db)
 	dir, err := os.MkdirTemp(folder, ".cohort-new-*")
 	if err != nil {
@@ -150,13 +155,18 @@ type factResult struct {
 // factsOf checks all ids, then does one thing with each on a day, and closes the
 // store. With an error come the results before it.
 func factsOf[R any](a *app, db *store.DB, event string, ids []string, on dayFlag, do func(string, store.Day) (R, error)) (f facts[R], err error) {
+	if err := checkIDs(db, event, ids); err != nil {
+		return f, errors.Join(err, db.Close())
+	}
+	return eachOf(a, db, event, ids, on, do)
+}
+
+// eachOf is factsOf of ids that were checked.
+func eachOf[R any](a *app, db *store.DB, event string, ids []string, on dayFlag, do func(string, store.Day) (R, error)) (f facts[R], err error) {
 	defer closeInto(&err, db)
 	day := a.today(db)
 	if on.day != nil {
 		day = *on.day
-	}
-	if err := checkIDs(db, event, ids); err != nil {
-		return f, err
 	}
 	f = facts[R]{Event: event, Day: day.String()}
 	for _, id := range ids {

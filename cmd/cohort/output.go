@@ -184,7 +184,8 @@ func (g *grid) align(column int) text.Align {
 	for _, row := range g.rows {
 		switch row[column].(type) {
 		case nil, string, bool, flag, fmt.Stringer:
-			if _, ok := row[column].(query.Rate); ok {
+			switch row[column].(type) {
+			case query.Rate, percent:
 				return text.AlignRight
 			}
 		default:
@@ -229,6 +230,8 @@ func exact(cell any) string {
 		return ""
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64)
+	case percent:
+		return exact(float64(v))
 	case query.Rate:
 		fraction, ok := v.Float()
 		if !ok {

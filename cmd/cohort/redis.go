@@ -118,7 +118,7 @@ func (a *app) importRedis(ctx context.Context, f importFlags) (err error) {
 		app: a, server: server, offset: f.redis.offset, max: f.maxRejects, keys: list.Keys,
 		figures: figures{dryRun: f.dryRun}, skipped: list.Skipped, reasons: map[ingest.Reason]uint64{},
 	}
-	stop, err := l.run(ctx, a, db, list.Size, l.mark)
+	stop, err := l.run(ctx, a, startLoad(db), list.Size, l.mark)
 	if err != nil {
 		return err
 	}

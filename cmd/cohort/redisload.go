@@ -11,7 +11,6 @@ import (
 	"cohort/cmd/cohort/internal/ingest"
 	"cohort/cmd/cohort/internal/redisbits"
 	"cohort/placement"
-	"cohort/store"
 )
 
 // redisLoad marks the bits of bitmaps, key by key.
@@ -42,7 +41,7 @@ func (l *redisLoad) keysRead() *redisKeys {
 
 // mark hands the bits to the loader. Keys that cannot be read any more are
 // skipped; what was read of them before is kept.
-func (l *redisLoad) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
+func (l *redisLoad) mark(ctx context.Context, loader rowLoader, bar *progress) error {
 	before := int64(0) // bytes of the keys before
 	for _, k := range l.keys {
 		err := l.key(ctx, loader, k, func(at int64) { bar.at(before+min(at, k.Size), l.rows) })
@@ -61,7 +60,7 @@ func (l *redisLoad) mark(ctx context.Context, loader *store.Loader, bar *progres
 }
 
 // key marks the bits of one key, and tells how far it came.
-func (l *redisLoad) key(ctx context.Context, loader *store.Loader, k redisbits.Key, at func(bytes int64)) error {
+func (l *redisLoad) key(ctx context.Context, loader rowLoader, k redisbits.Key, at func(bytes int64)) error {
 	row := redisRow{Mark: ingest.Mark{Event: k.Event, Day: k.Day}, key: k.Name}
 	defer l.reportRefused(&row)
 	for piece, err := range l.server.Pieces(ctx, k) {
@@ -90,7 +89,7 @@ type redisRow struct {
 }
 
 // bit marks or refuses one bit.
-func (l *redisLoad) bit(loader *store.Loader, row *redisRow, position uint64) error {
+func (l *redisLoad) bit(loader rowLoader, row *redisRow, position uint64) error {
 	id := int64(position) + l.offset // a position is below 2³³
 	switch {
 	case row.Refused != nil:

@@ -82,7 +82,7 @@ func (a *app) importSets(ctx context.Context, f importFlags, names []string) (er
 	if l.brand, err = l.findBrand(); err != nil {
 		return err
 	}
-	stop, err := l.run(ctx, a, db, int64(l.size()), l.mark)
+	stop, err := l.run(ctx, a, startLoad(db), int64(l.size()), l.mark)
 	if err != nil {
 		return err
 	}

@@ -105,11 +105,11 @@ func (a *app) root() *cobra.Command {
 		add   []func() *cobra.Command
 	}{
 		{"Facts:", []func() *cobra.Command{
-			a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand,
+			a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand, a.observeCommand,
 			a.saveCommand, a.unsaveCommand, a.eraseCommand,
 		}},
 		{"Questions:", []func() *cobra.Command{
-			a.countCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.lifecycleCommand, a.funnelCommand,
+			a.countCommand, a.uniquesCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.lifecycleCommand, a.funnelCommand,
 			a.streakCommand, a.calendarCommand,
 			a.exportCommand,
 		}},

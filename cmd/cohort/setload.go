@@ -36,7 +36,7 @@ type namedSet struct {
 }
 
 // mark marks all sets; a row is an id, or a placement without one.
-func (l *setLoad) mark(ctx context.Context, loader *store.Loader, bar *progress) error {
+func (l *setLoad) mark(ctx context.Context, loader rowLoader, bar *progress) error {
 	l.bar = bar
 	one := l.numbers
 	if l.db.Config().IDs != placement.Number {
@@ -63,7 +63,7 @@ func (l *setLoad) size() (n uint64) {
 const checkEvery = 1 << 16
 
 // numbers marks a set of number ids.
-func (l *setLoad) numbers(ctx context.Context, loader *store.Loader, s namedSet) error {
+func (l *setLoad) numbers(ctx context.Context, loader rowLoader, s namedSet) error {
 	var digits []byte
 	for n := range roaring.Values(s.set) {
 		if l.rows%checkEvery == 0 {
@@ -82,7 +82,7 @@ func (l *setLoad) numbers(ctx context.Context, loader *store.Loader, s namedSet)
 
 // add marks an id. What the store refuses of one, such as a future day, it would
 // refuse of all.
-func (l *setLoad) add(loader *store.Loader, id string) error {
+func (l *setLoad) add(loader rowLoader, id string) error {
 	if err := loader.Add(l.event, id, l.day); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (l *setLoad) add(loader *store.Loader, id string) error {
 const partBits = 22
 
 // placements marks the ids that are known at the placements of a set.
-func (l *setLoad) placements(ctx context.Context, loader *store.Loader, s namedSet) error {
+func (l *setLoad) placements(ctx context.Context, loader rowLoader, s namedSet) error {
 	for first := uint64(0); first < placement.Placements; first += 1 << partBits {
 		if err := ctx.Err(); err != nil {
 			return err
