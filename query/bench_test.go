@@ -85,6 +85,13 @@ func BenchmarkQuestions(b *testing.B) {
 			_, err := query.Funnel(ctx, db, steps, query.FunnelOptions{})
 			return err
 		}},
+		{"funnel in order", func() error {
+			steps := []query.Step{query.EventStep("active"), query.EventStep("active"), query.EventStep("active")}
+			_, err := query.Funnel(ctx, db, steps, query.FunnelOptions{Order: query.BothOrders, Within: 7})
+			return err
+		}},
+		{"streaks of at least 7", func() error { _, err := query.Streaking(ctx, db, "active", 7); return err }},
+		{"longest streaks", func() error { _, err := query.Longest(ctx, db, "active", query.All()); return err }},
 		{"active 30 days", func() error { _, err := query.Active(ctx, db, "active", lastDay); return err }},
 		{"active by week", func() error {
 			_, err := query.Active(ctx, db, "active", query.ActiveOptions{By: query.ByWeek})
