@@ -36,6 +36,8 @@ func runChild(args []string) int {
 			answer, err = memoryChild(args[1:])
 		case "case":
 			answer, err = caseChild(args[1:])
+		case "report":
+			answer, err = reportChild(args[1:])
 		case "load":
 			answer, err = loadChild(args[1:])
 		default:

@@ -18,7 +18,7 @@ type section struct {
 
 // sections lists the benchmarks in the order in which they run.
 func sections() []section {
-	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, memorySection, growthSection, casesSection, collisionsSection, peersSection}
+	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, reportsSection, memorySection, growthSection, casesSection, collisionsSection, peersSection}
 }
 
 func sectionNames() []string {
@@ -36,6 +36,7 @@ type scale struct {
 	ids    int // ids in a full day
 	rows   int // rows of the import
 	days   int // full days of the store that is opened
+	back   int // full days of the reports
 	people int // of the comparison with peers; 0 leaves it out
 
 	marks    int   // marks of 64 concurrent callers in a round
@@ -57,7 +58,7 @@ var (
 	// docs/benchmarks.md.
 	fullScale = scale{
 		rounds: 5,
-		ids:    1_000_000, rows: 5_000_000, days: 380,
+		ids:    1_000_000, rows: 5_000_000, days: 380, back: 30,
 		people: 1_000_000,
 		marks:  64_000, lone: 2000, many: 500_000, perMark: 1024, commits: 100,
 		daySizes:    []int{10_000, 100_000, 10_000_000},
@@ -68,7 +69,7 @@ var (
 	// middleScale takes minutes.
 	middleScale = scale{
 		rounds: 3,
-		ids:    200_000, rows: 500_000, days: 30,
+		ids:    200_000, rows: 500_000, days: 30, back: 30,
 		people: 100_000,
 		marks:  16_000, lone: 500, many: 200_000, perMark: 512, commits: 20,
 		daySizes:    []int{10_000, 1_000_000},
@@ -78,7 +79,7 @@ var (
 	}
 	smallScale = scale{
 		rounds: 2,
-		ids:    10_000, rows: 30_000, days: 6,
+		ids:    10_000, rows: 30_000, days: 6, back: 5,
 		marks: 640, lone: 20, many: 5000, perMark: 64, commits: 5,
 		daySizes:    []int{1000, 50_000},
 		memorySizes: []int{1000, 5000}, collisionSizes: []int{50_000},
