@@ -2,42 +2,46 @@ package query
 
 import (
 	"context"
+	"errors"
 
 	"cohort/store"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// Columns are the days of a report, read as frames: a column for each of its periods,
-// so that each day is read once whatever the report asks, and memory is a few KiB
-// for each column. The ids that the report is restricted to are columns too; each
-// frame comes with all others cut down to them.
+// Columns are the days of a report, read as frames: a column for each of its
+// periods, so that each day is read once whatever the report asks, and memory is a
+// few KiB for each column. The ids that the report is restricted to are columns
+// too; each frame comes with all others cut down to them.
 type columns struct {
 	view    *view
 	frames  *store.Frames
 	n       int // without those of the restriction
 	chunks  [][]uint32
-	filters map[int]node // of columns that are sets
-	keep    bool         // column keepColumn holds the ids that are kept
-	drop    bool         // column dropColumn those that are not
+	filters map[int]chunkSource // of columns that are sets
+	keep    bool                // column keepColumn holds the ids that are kept
+	drop    bool                // column dropColumn those that are not
 }
+
+// chunkSource gives the part of a set that lies in a chunk.
+type chunkSource func(chunk uint32) (*roaring.Bitmap, error)
 
 func (c *columns) keepColumn() int { return c.n }
 func (c *columns) dropColumn() int { return c.n + 1 }
 
 // columns returns so many columns, which are empty, of the ids of a restriction.
 func (v *view) columns(n int, r restriction) *columns {
-	c := &columns{view: v, frames: v.snap.Frames(n + 2), n: n, filters: map[int]node{}}
+	c := &columns{view: v, frames: v.snap.Frames(n + 2), n: n, filters: map[int]chunkSource{}}
 	if len(r.within) > 0 {
 		c.keep = true
-		c.filters[c.keepColumn()] = restriction{r.within[1:], r.except}.of(r.within[0])
+		c.addSet(c.keepColumn(), restriction{r.within[1:], r.except}.of(r.within[0]))
 	} else if len(r.except) > 0 {
 		drop := r.except[0]
 		for _, n := range r.except[1:] {
 			drop = newOperation(opOr, drop, n)
 		}
 		c.drop = true
-		c.filters[c.dropColumn()] = drop
+		c.addSet(c.dropColumn(), drop)
 	}
 	return c
 }
@@ -58,8 +62,24 @@ func (c *columns) add(column int, e store.Event, days store.Period) error {
 
 // addBefore puts the ids that have a mark before a day into a column, as far as
 // other columns have them: who is in a later one and not in it is there first.
+// Where the store remembers first days, it reads each such id once, else each day.
 func (c *columns) addBefore(column int, e store.Event, day store.Day) error {
-	return c.addFilter(column, e, store.Period{First: store.MinDay, Last: day - 1})
+	days := c.view.read(e)
+	if days.Last = min(days.Last, day-1); days.Empty() {
+		return nil
+	}
+	_, remembered, err := c.view.snap.FirstCounts(e, days)
+	if err != nil || !remembered {
+		return errors.Join(err, c.addFilter(column, e, days))
+	}
+	c.filters[column] = func(chunk uint32) (*roaring.Bitmap, error) {
+		firsts, err := c.view.snap.FirstDays(e, []store.Period{days}, chunk)
+		if err != nil {
+			return nil, err
+		}
+		return firsts[0], nil
+	}
+	return nil
 }
 
 // addFilter puts the ids of some days into a column, as far as columns that are
@@ -69,15 +89,17 @@ func (c *columns) addFilter(column int, e store.Event, days store.Period) error 
 }
 
 // addSet puts a set into a column, as far as other columns have its ids.
-func (c *columns) addSet(column int, n node) { c.filters[column] = n }
+func (c *columns) addSet(column int, n node) {
+	c.filters[column] = func(chunk uint32) (*roaring.Bitmap, error) { return chunkSet(c.view.snap, n, chunk) }
+}
 
 // run calls f with each frame.
 func (c *columns) run(ctx context.Context, f func(*store.Frames)) error {
 	return eachChunk(ctx, merged(c.chunks...), func(chunk uint32) error {
 		sets := make(map[int]*roaring.Bitmap, len(c.filters))
-		for column, n := range c.filters {
+		for column, set := range c.filters {
 			var err error
-			if sets[column], err = chunkSet(c.view.snap, n, chunk); err != nil {
+			if sets[column], err = set(chunk); err != nil {
 				return err
 			}
 		}

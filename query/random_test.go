@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -171,9 +172,13 @@ func (w *world) grow(t *testing.T) {
 func (w *world) change(t *testing.T) {
 	for range w.rng.IntN(8) {
 		m := w.mark()
-		switch w.rng.IntN(8) {
+		switch w.rng.IntN(10) {
 		case 6, 7:
 			w.save(t)
+		case 8, 9:
+			if err := errors.Join(w.db.Fold(t.Context()), w.db.Remember(t.Context())); err != nil {
+				t.Fatal(err)
+			}
 		case 0:
 			if err := w.db.Fold(t.Context()); err != nil {
 				t.Fatal(err)
