@@ -31,10 +31,17 @@
 // # As-of
 //
 // Every question has a today, its as-of: the store's current day, or another that
-// is asked for. The reports [Active], [Retention], [RetentionBetween], [Funnel],
-// [Streak], [Streaking] and [Longest] never read a mark after it. [Count], [Size], [Members],
-// [Bitmap] and [Calendar] read every stored day, unless as-of is given. A period has
-// ended when its last day is not after as-of and is before the store's current day.
+// is asked for. The reports [Active], [Retention], [RetentionBetween], [Lifecycle],
+// [Funnel], [Streak], [Streaking] and [Longest] never read a mark after it. [Count],
+// [Size], [Members], [Bitmap] and [Calendar] read every stored day, unless as-of is
+// given. A period has ended when its last day is not after as-of and is before the
+// store's current day.
+//
+// # Parts
+//
+// A [Scope] makes a count or a report one of part of the ids: of a set only, without
+// the ids of others, and broken down by sets, with the ids of none and the true
+// total.
 //
 // # Answers
 //
@@ -49,6 +56,8 @@
 // Sets are evaluated chunk by chunk, a chunk being a fixed range of positions:
 // memory is one chunk for each set at hand, whatever the store holds, and the
 // context is checked between chunks. The count of one day is noted in the store.
+// Reports about how days overlap lay the days of a chunk side by side, read each
+// once, and take some ns a mark and a few KiB a period; see [store.Frames].
 // Questions about one id, [Streak], [Calendar] and [CheckIn], look up one bit a day.
 //
 // # Errors

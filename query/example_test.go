@@ -352,6 +352,26 @@ func ExampleRetention() {
 	// mean [{100.00% 2} {60.00% 2} {40.00% 2}]
 }
 
+// Who came back in the first two days after, or in the week that follows.
+func ExampleRetention_bracket() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	r, err := query.Retention(context.Background(), db, "active", query.RetentionOptions{
+		To:       query.Day(store.Date(2026, time.January, 5)),
+		Mode:     query.ModeBracket,
+		Brackets: []query.Bracket{{From: 1, To: 2}, {From: 3, To: 9}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for k, b := range r.Brackets {
+		fmt.Println(b, r.Cohorts[0].Cells[k+1].Count, "of", r.Cohorts[0].Size)
+	}
+	// Output:
+	// 1-2 3 of 4
+	// 3-9 1 of 4
+}
+
 func ExampleLifecycle() {
 	db, cleanup := exampleStore()
 	defer cleanup()
@@ -365,6 +385,46 @@ func ExampleLifecycle() {
 	// Output:
 	// 2026-W02 5 new 0 returning 0 resurrecting 0 dormant
 	// 2026-W03 0 new 2 returning 0 resurrecting 3 dormant
+}
+
+// How many of the ids active in a week paid, without bots.
+func ExampleScope() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	size, err := query.Size(context.Background(), db, query.Of("active", query.Week(2026, 2)), query.In(query.Scope{
+		Except:    []query.Expr{query.Of("bots", query.All())},
+		Breakdown: []query.Expr{query.Of("paid", query.Month(2026, time.January))},
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("all", size.Count)
+	for _, part := range size.Breakdown {
+		fmt.Println(part.Set, part.Report.Count)
+	}
+	// Output:
+	// all 4
+	// paid[2026-01] 2
+	// (none) 2
+}
+
+// How many ids were active on so many days.
+func ExampleActiveReport_histogram() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	r, err := query.Active(context.Background(), db, "active", query.ActiveOptions{
+		From: query.Week(2026, 2), To: query.Week(2026, 2), Histogram: true,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, h := range r.Histogram[:3] {
+		fmt.Println(h.Periods, h.Exactly, h.AtLeast)
+	}
+	// Output:
+	// 1 2 5
+	// 2 1 3
+	// 3 2 2
 }
 
 func ExampleRetentionBetween() {

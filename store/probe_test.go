@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -141,6 +142,7 @@ func askEvent(s *store.Snapshot, name string, all store.Period, add func(string,
 	}
 	add("bitmap "+name, h.Sum64(), err)
 	askRemembered(s, e, add)
+	askFrames(s, e, add)
 	if b != nil {
 		h := fnv.New64a()
 		var err error
@@ -161,6 +163,43 @@ func askEvent(s *store.Snapshot, name string, all store.Period, add func(string,
 			add("days of "+name+" "+id+" "+p.String(), fmt.Sprint(active, shared), err)
 		}
 	}
+}
+
+// askFrames counts the ids of the first and of the second half of the event's days,
+// and those in both.
+func askFrames(s *store.Snapshot, e store.Event, add func(string, any, error)) {
+	var counts [3]int
+	err := func() error {
+		middle := e.First + (e.Last-e.First)/2
+		f := s.Frames(2)
+		err := errors.Join(f.Add(0, e, store.Period{First: e.First, Last: middle}), f.Add(1, e, store.Period{First: middle + 1, Last: e.Last}))
+		numbers, numbersErr := s.ChunkNumbers(e, e.Period())
+		if err := errors.Join(err, numbersErr); err != nil {
+			return err
+		}
+		for _, n := range numbers {
+			if err := f.Open(n, nil); err != nil {
+				return err
+			}
+			for f.Next() {
+				x, y := f.Column(0), f.Column(1)
+				for i := range f.Words() {
+					var a, b uint64
+					if x != nil {
+						a = x[i]
+					}
+					if y != nil {
+						b = y[i]
+					}
+					counts[0] += bits.OnesCount64(a)
+					counts[1] += bits.OnesCount64(b)
+					counts[2] += bits.OnesCount64(a & b)
+				}
+			}
+		}
+		return f.Err()
+	}()
+	add("frames "+e.Name, counts, err)
 }
 
 // askRemembered asks what is answered from remembered unions and first days.
