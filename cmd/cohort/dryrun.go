@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -77,15 +78,35 @@ func (a *app) copyStore(ctx context.Context, c creation, path string) (err error
 	if err := checkWritable(a.db); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	// What a store that was not closed had not folded is in the log beside it. While
+	// the store is open for reading, none of its files changes.
+	from, err := filepath.EvalSymlinks(a.db)
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, file)
-	if _, err := db.WriteTo(untilDone{ctx, file}); err != nil {
-		return fmt.Errorf("copy for the dry run: %w", err)
+	for _, suffix := range []string{"", ".journal0", ".journal1"} {
+		err := copyFile(ctx, from+suffix, path+suffix)
+		if err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
+			return fmt.Errorf("copy for the dry run: %w", err)
+		}
 	}
 	return nil
+}
+
+// copyFile copies a file to one that is new.
+func copyFile(ctx context.Context, from, to string) (err error) {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close() // it was only read
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, out)
+	_, err = io.Copy(untilDone{ctx, out}, in)
+	return err
 }
 
 // checkWritable returns an error if the store may only be read.
