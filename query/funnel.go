@@ -9,8 +9,8 @@ import (
 
 // FunnelOptions say how a funnel is read. The zero value is ready for use.
 type FunnelOptions struct {
-	// Over is the period in which the events of the steps lie; Within a window
-	// it is that of the first step. Default: all of each event's stored days.
+	// Over is the period in which the events of the steps lie or, with a window,
+	// that of the first step. Default: all of each event's stored days.
 	Over Period
 	// Order says how the days of the steps follow each other. Default AnyOrder.
 	// In the others every step is an event.
