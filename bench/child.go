@@ -38,6 +38,8 @@ func runChild(args []string) int {
 			answer, err = caseChild(args[1:])
 		case "report":
 			answer, err = reportChild(args[1:])
+		case "sketches":
+			answer, err = sketchesChild(args[1:])
 		case "load":
 			answer, err = loadChild(args[1:])
 		default:

@@ -12,6 +12,7 @@ const (
 	seedIDs = iota * 1000
 	seedActivity
 	seedRows
+	seedVisits
 )
 
 // scramble returns pseudo-random number n of a seed: SplitMix64 (Steele, Lea

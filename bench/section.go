@@ -18,7 +18,7 @@ type section struct {
 
 // sections lists the benchmarks in the order in which they run.
 func sections() []section {
-	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, reportsSection, memorySection, growthSection, casesSection, collisionsSection, peersSection}
+	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, reportsSection, memorySection, growthSection, casesSection, collisionsSection, sketchesSection, peersSection}
 }
 
 func sectionNames() []string {
@@ -51,6 +51,8 @@ type scale struct {
 	caseIDs                     []int // ids a day of the stores of the cases section
 	caseDays                    int   // their days, at most
 	claimSet                    int   // members of its set in Redis
+
+	pages, visitors, visits, visitDays int // of the sketches section; visits a day
 }
 
 var (
@@ -65,6 +67,7 @@ var (
 		memorySizes: []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, collisionSizes: []int{100_000, 1_000_000, 10_000_000},
 		growIDs: []int{10_000, 100_000, 1_000_000, 10_000_000}, growDays: []int{1, 7, 30, 90, 365},
 		caseIDs: []int{100_000, 1_000_000}, caseDays: 1 << 30, claimSet: 10_000_000,
+		pages: 100_000, visitors: 1_000_000, visits: 2_000_000, visitDays: 30,
 	}
 	// middleScale takes minutes.
 	middleScale = scale{
@@ -76,6 +79,7 @@ var (
 		memorySizes: []int{1000, 10_000, 100_000, 1_000_000}, collisionSizes: []int{100_000, 1_000_000},
 		growIDs: []int{10_000, 100_000, 1_000_000}, growDays: []int{1, 7, 30, 90},
 		caseIDs: []int{10_000, 100_000}, caseDays: 60, claimSet: 1_000_000,
+		pages: 20_000, visitors: 200_000, visits: 200_000, visitDays: 30,
 	}
 	smallScale = scale{
 		rounds: 2,
@@ -85,6 +89,7 @@ var (
 		memorySizes: []int{1000, 5000}, collisionSizes: []int{50_000},
 		growIDs: []int{1000, 3000}, growDays: []int{1, 7},
 		caseIDs: []int{1000}, caseDays: 9, claimSet: 10_000,
+		pages: 500, visitors: 5000, visits: 5000, visitDays: 12,
 	}
 )
 
