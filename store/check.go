@@ -151,6 +151,10 @@ type pageCheck struct {
 	meta boltMeta
 	seen []uint64 // one bit a page
 	all  bool
+
+	// fault, where it is set, is told what is wrong in a bucket, and the walk goes
+	// on behind the bucket.
+	fault func(path [][]byte, err error)
 }
 
 // page is a page with its overflow pages' share of elements.
@@ -256,7 +260,12 @@ func (c *pageCheck) bucket(root uint64, path [][]byte, deep int) error {
 			return inBucket(path, err)
 		}
 	}
-	return inBucket(path, c.tree(root, nil, nil, path, 0, leavesAt))
+	err := c.tree(root, nil, nil, path, 0, leavesAt)
+	if err != nil && c.fault != nil {
+		c.fault(path, err)
+		return nil
+	}
+	return inBucket(path, err)
 }
 
 // holdsChunks reports whether a bucket is one of buckets of chunks.

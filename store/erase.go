@@ -28,6 +28,8 @@ type Erasure struct {
 // keeps the bytes that it had until it is used again. Sketches cannot forget one id:
 // [Snapshot.VisitsHolding] names those that may hold it.
 //
+// Sketches cannot forget one id: its visits of pages stay counted.
+//
 // A bit that another known id shares is not cleared: it may be a mark of that one.
 // The registry forgets the id all the same, and the result is Shared. An event that
 // loses its last day stays listed and bound to its brand.

@@ -394,3 +394,37 @@ func ExampleDB_Observe() {
 	// new
 	// /pricing USR: 2 ± 0.81%
 }
+
+func ExampleDB_SaveIDs() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	bots := func(yield func(string, error) bool) {
+		_ = yield("PLR0KHTOWnGLuC", nil) && yield("PLR0FEeBIAB8Z4", nil)
+	}
+	set, err := db.SaveIDs(ctx, "bots", bots)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(set.Name, set.Brand, set.Count)
+	// Output:
+	// bots PLR 2
+}
+
+func ExampleDB_Verify() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+
+	if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", day); err != nil {
+		log.Fatal(err)
+	}
+	v, err := db.Verify(ctx, store.VerifyOptions{Fault: func(f store.Fault) { fmt.Println(f) }})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(v.Events, "event,", v.Faults, "faults")
+	// Output:
+	// 1 event, 0 faults
+}

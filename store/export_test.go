@@ -237,3 +237,26 @@ func (r *reader) sumOrdinals(b placement.Brand, n brandCounts) error {
 
 // CheckPages walks the file as Open does after a crash.
 func CheckPages(path string) error { return checkPages(path, true) }
+
+// What TestVerify seals.
+
+func DayKey(event uint32, d Day) []byte { return makeDayKey(event, d).bytes() }
+
+func SealTotal(key []byte, cardinality, bytes uint64) []byte {
+	return pair{cardinality, bytes}.seal(tagTotal, key)
+}
+
+func SealBrand(key []byte, ids, placements uint64) []byte {
+	return pair{ids, placements}.seal(tagBrand, key)
+}
+
+func SealFolded(key []byte, seq uint64) []byte { return sealFolded(key, seq) }
+
+func SealDay(key []byte, number uint32, kind placement.Kind, positions ...uint32) []byte {
+	k, _ := parseDayKey(key)
+	v, err := sealChunk(k, number, settings{ids: kind}.chunkBits(), roaring.BitmapOf(positions...))
+	if err != nil {
+		panic(err)
+	}
+	return v
+}

@@ -88,6 +88,7 @@ func runModel(t *rapid.T, m *model, ids []string, dir string) {
 		"read only":   k.readOnly,
 		"check ahead": k.snapshotStays,
 	})
+	k.verify(t)
 	k.rebuild(t)
 }
 
@@ -228,11 +229,13 @@ func (k *machine) copyFile(t *rapid.T) string {
 // crash goes on with the file as it would stand had the process died here.
 func (k *machine) crash(t *rapid.T) {
 	before := digestOf(t, k.db)
+	k.verify(t)
 	path := k.copyFile(t)
 	mustClose(t, k.db)
 	k.db = nil
 	k.path = path
 	k.db = mustOpen(t, k.path, k.opts)
+	k.verify(t)
 	if after := digestOf(t, k.db); after != before {
 		t.Fatalf("digest %s, before the crash %s", after, before)
 	}
@@ -250,6 +253,7 @@ func (k *machine) readOnly(t *rapid.T) {
 	}
 	defer mustClose(t, s)
 	k.compare(t, s, k.ids)
+	verifyModel(t, db, k.model)
 	ctx := context.Background()
 	if _, err := db.Mark(ctx, "active", k.ids[0], today); !sameError(err, store.ErrReadOnly) {
 		t.Fatalf("mark: %v, want %v", err, store.ErrReadOnly)

@@ -370,7 +370,9 @@ func (p *prober) probe(file []byte) (questions []string) {
 	opts := options(0)
 	opts.ReadOnly = true
 	if db, err := store.Open(p.path, opts); err == nil {
-		add("reading", wrong(ask(db, false), p.whole))
+		answers := ask(db, false)
+		add("reading", wrong(answers, p.whole))
+		add("verifying", verifyFinds(db, answers))
 		_ = db.Close() // it may find the damage
 	} else if !isDamage(err) {
 		add("reading", []string{err.Error()})
@@ -396,6 +398,19 @@ func (p *prober) probe(file []byte) (questions []string) {
 		_ = db.Close() // it may find the damage
 	}
 	return questions
+}
+
+// verifyFinds compares what Verify finds with what a question has found: where that
+// met damage, there is a fault to report.
+func verifyFinds(db *store.DB, answers []answer) []string {
+	v, err := db.Verify(ctx, store.VerifyOptions{})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if answers[0].err != nil && v.Faults == 0 {
+		return []string{"no fault, where a question finds " + answers[0].err.Error()}
+	}
+	return nil
 }
 
 // isDamage: a flipped bit may also make a file another one: not a store, or one

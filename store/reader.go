@@ -35,17 +35,22 @@ func (r *reader) setChunks() *bolt.Bucket { return r.tx.Bucket(bucketSetChunks) 
 
 // guard runs fn and turns what a damaged file makes bbolt and the memory map
 // do, panics and faults, into ErrCorrupt. Whatever touches the file runs in it.
-func guard(what string, fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = corruptf("%s: %v", what, p)
-		}
-	}()
-	if err := fn(); err != nil {
+func guard(what string, fn func() error) error {
+	if err := guarded(fn); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
+}
+
+// guarded is guard of something without a name.
+func guarded(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = corruptf("%v", p)
+		}
+	}()
+	return fn()
 }
 
 // openEvent is event without what the reader keeps; number 0 says that the event

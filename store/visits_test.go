@@ -178,6 +178,7 @@ func TestVisitModel(t *testing.T) {
 			"reopen":  m.reopen,
 			"crash":   m.crash,
 			"mark":    m.mark,
+			"erase":   m.erase,
 		})
 		m.checkAll(t)
 	})
@@ -212,6 +213,15 @@ func (m *visitMachine) checkAll(t *rapid.T) {
 	must(t, err)
 	defer s.Close()
 	m.check(t, s)
+	if faults, _ := verify(t, m.db); len(faults) > 0 {
+		t.Fatalf("faults: %q", faults)
+	}
+}
+
+// erase erases an id. Its visits stay counted: a sketch cannot forget one.
+func (m *visitMachine) erase(t *rapid.T) {
+	_, err := m.db.Erase(ctx, m.id(m.r.IntN(50)))
+	must(t, err)
 }
 
 func (m *visitMachine) id(n int) string {

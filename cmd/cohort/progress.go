@@ -50,6 +50,15 @@ func (p *progress) at(bytes int64, rows uint64) {
 	_ = p.bar.Set64(bytes)
 }
 
+// bytes shows that so many bytes are done.
+func (p *progress) bytes(done int64) {
+	if p.bar == nil || time.Since(p.shown) < progressEvery {
+		return
+	}
+	p.shown = time.Now()
+	_ = p.bar.Set64(done) // as above
+}
+
 // done takes the bar off the terminal.
 func (p *progress) done() {
 	if p.bar != nil {

@@ -50,6 +50,7 @@ func TestScripts(t *testing.T) {
 			"status":  cmdStatus,
 			"keys":    cmdKeys,
 			"oneline": cmdOneLine,
+			"damage":  cmdDamage,
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "race" {
@@ -79,6 +80,27 @@ func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit status %d, want %d", got, want)
 	}
+}
+
+// cmdDamage copies a store and changes a byte of the one checksum that stands before
+// an event's name: damage FROM TO.
+func cmdDamage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage from to")
+	}
+	file := []byte(ts.ReadFile(args[0]))
+	const marker = "PLR" // behind the seal and the number of an event's record
+	n := 0
+	for i := range file[:len(file)-len(marker)] {
+		if string(file[i:i+len(marker)]) == marker && i > 8 {
+			file[i-8] ^= 1
+			n++
+		}
+	}
+	if n == 0 {
+		ts.Fatalf("nothing to damage in %s", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), file, 0o600))
 }
 
 // cmdOneLine checks that stderr is one line.
