@@ -173,26 +173,31 @@ func (v *view) prefixes(ctx context.Context, nodes []node) (reached, sizes []uin
 		}
 		chunks = merged(lists...)
 	}
-	err = eachChunk(ctx, chunks, func(c uint32) error {
-		prefix, err := chunkSet(v.snap, nodes[0], c)
-		if err != nil {
-			return err
+	sets := make([]*store.Bits, len(nodes))
+	for i, n := range nodes {
+		if sets[i], err = bitsOf(v.snap, n); err != nil {
+			return nil, nil, err
 		}
-		reached[0] += prefix.GetCardinality()
-		for k := 1; k < len(nodes); k++ {
-			if v.exact && prefix.IsEmpty() {
-				break
+	}
+	parts := make([]struct{ reached, sizes []uint64 }, maxParts())
+	err = spread(ctx, chunks, len(parts), func(part int, c uint32) error {
+		p := &parts[part]
+		if p.reached == nil {
+			p.reached = make([]uint64, len(nodes))
+			if !v.exact {
+				p.sizes = make([]uint64, len(nodes))
 			}
-			set, err := chunkSet(v.snap, nodes[k], c)
-			if err != nil {
-				return err
-			}
-			sizes[k] += set.GetCardinality()
-			prefix.And(set)
-			reached[k] += prefix.GetCardinality()
 		}
-		return nil
+		return store.Prefixes(sets, c, p.reached, p.sizes)
 	})
+	for _, p := range parts {
+		for k, n := range p.reached {
+			reached[k] += n
+		}
+		for k, n := range p.sizes {
+			sizes[k] += n
+		}
+	}
 	return reached, sizes, err
 }
 

@@ -2,109 +2,95 @@ package query
 
 import (
 	"context"
+	"fmt"
 
 	"cohort/store"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// This file is the one place that does set algebra on the bits of a chunk. Every
-// question walks the chunks and asks chunkSet for the set of a node within one,
-// or chunkCount for its size where the set itself is not needed. A chunk holds a
-// fixed range of positions, so the counts of a set's chunks add up to its own,
-// and memory stays at one chunk for each operand at hand.
-//
-// Bitmaps returned here are the caller's: nothing else refers to them.
+// This file is the one place that takes nodes to the bits of a chunk. A chunk holds
+// a fixed range of positions, so the counts of a set's chunks add up to its own,
+// and memory stays at one chunk for each operand at hand. What is only counted is
+// worked out on the stored bytes, by store.Bits; bitmaps are for what is to be
+// kept or walked.
 
-// chunkSet returns the part of a node's set that lies in a chunk.
-func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, error) {
+// bitsOf returns a node's set as the store works it out. Where bitmaps must be
+// made of it, they are made when a chunk is asked for.
+func bitsOf(snap *store.Snapshot, n node) (*store.Bits, error) {
 	switch n := n.(type) {
 	case union:
-		return snap.Chunk(n.event, n.days, chunk)
+		if n.set == nil {
+			return snap.Marked(n.event, n.days)
+		}
+		return n.set, nil
 	case every:
-		return everyDaySet(snap, n, chunk)
+		return n.set, nil
+	case operation:
+		return operationBits(snap, n)
+	}
+	return snap.Computed(n.chunks(), func(c uint32) (*roaring.Bitmap, error) { return leafSet(snap, n, c) }), nil
+}
+
+func operationBits(snap *store.Snapshot, o operation) (*store.Bits, error) {
+	x, err := bitsOf(snap, o.x)
+	if err != nil {
+		return nil, err
+	}
+	y, err := bitsOf(snap, o.y)
+	if err != nil {
+		return nil, err
+	}
+	switch o.op {
+	case opAnd:
+		return x.And(y), nil
+	case opAndNot:
+		return x.AndNot(y), nil
+	case opXor:
+		return x.Xor(y), nil
+	}
+	return x.Or(y), nil
+}
+
+// leafSet returns the part of a set that lies in a chunk, of sets that the store
+// gives as bitmaps.
+func leafSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, error) {
+	switch n := n.(type) {
+	case nothing:
+		return roaring.New(), nil
 	case registered:
 		return snap.SeenChunk(n.brand, chunk)
 	case saved:
 		return snap.SetChunk(n.set.Name, chunk)
-	case operation:
-		return operationSet(snap, n, chunk)
 	}
-	return roaring.New(), nil
+	return nil, fmt.Errorf("%T is not a set of its own", n)
+}
+
+// chunkSet returns the part of a node's set that lies in a chunk, in a bitmap that
+// is the caller's.
+func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, error) {
+	switch n := n.(type) {
+	case union:
+		if n.set == nil {
+			return snap.Chunk(n.event, n.days, chunk)
+		}
+	case nothing, registered, saved:
+		return leafSet(snap, n, chunk)
+	}
+	set, err := bitsOf(snap, n)
+	if err != nil {
+		return nil, err
+	}
+	return set.Bitmap(chunk)
 }
 
 // chunkCount returns how many positions of a node's set lie in a chunk.
 func chunkCount(snap *store.Snapshot, n node, chunk uint32) (uint64, error) {
-	o, ok := n.(operation)
-	if !ok {
-		set, err := chunkSet(snap, n, chunk)
-		if err != nil {
-			return 0, err
-		}
-		return set.GetCardinality(), nil
-	}
-	x, y, err := operands(snap, o, chunk)
-	if err != nil || y == nil {
+	set, err := bitsOf(snap, n)
+	if err != nil {
 		return 0, err
 	}
-	// Inclusion and exclusion: no result is built.
-	nx, ny, both := x.GetCardinality(), y.GetCardinality(), x.AndCardinality(y)
-	switch o.op {
-	case opAnd:
-		return both, nil
-	case opAndNot:
-		return nx - both, nil
-	case opXor:
-		return nx + ny - 2*both, nil
-	}
-	return nx + ny - both, nil
-}
-
-// operationSet computes an operation within a chunk, in place on x.
-func operationSet(snap *store.Snapshot, o operation, chunk uint32) (*roaring.Bitmap, error) {
-	x, y, err := operands(snap, o, chunk)
-	if err != nil || y == nil {
-		return x, err
-	}
-	switch o.op {
-	case opAnd:
-		x.And(y)
-	case opAndNot:
-		x.AndNot(y)
-	case opXor:
-		x.Xor(y)
-	default:
-		x.Or(y)
-	}
-	return x, nil
-}
-
-// operands returns the sets of an operation within a chunk. Where x is empty and
-// decides the result alone, y is not read and nil.
-func operands(snap *store.Snapshot, o operation, chunk uint32) (x, y *roaring.Bitmap, err error) {
-	if x, err = chunkSet(snap, o.x, chunk); err != nil {
-		return nil, nil, err
-	}
-	if x.IsEmpty() && (o.op == opAnd || o.op == opAndNot) {
-		return x, nil, nil
-	}
-	y, err = chunkSet(snap, o.y, chunk)
-	return x, y, err
-}
-
-// everyDaySet intersects days within a chunk, until nothing is left.
-func everyDaySet(snap *store.Snapshot, n every, chunk uint32) (*roaring.Bitmap, error) {
-	set, err := snap.Chunk(n.event, oneDay(n.days[0]), chunk)
-	for _, d := range n.days[1:] {
-		if err != nil || set.IsEmpty() {
-			break
-		}
-		var next *roaring.Bitmap
-		if next, err = snap.Chunk(n.event, oneDay(d), chunk); err == nil {
-			set.And(next)
-		}
-	}
-	return set, err
+	return set.Count(chunk)
 }
 
 // eachChunk calls f with each of some chunks, in order, until there is an error
@@ -136,11 +122,19 @@ func (v *view) size(ctx context.Context, n node) (uint64, error) {
 			return days[0].Count, nil
 		}
 	}
-	var total uint64
-	err := eachChunk(ctx, n.chunks(), func(c uint32) error {
-		count, err := chunkCount(v.snap, n, c)
-		total += count
+	set, err := bitsOf(v.snap, n)
+	if err != nil {
+		return 0, err
+	}
+	counts := make([]uint64, maxParts())
+	err = spread(ctx, n.chunks(), len(counts), func(part int, c uint32) error {
+		count, err := set.Count(c)
+		counts[part] += count
 		return err
 	})
+	var total uint64
+	for _, n := range counts {
+		total += n
+	}
 	return total, err
 }

@@ -22,12 +22,12 @@ type (
 	union struct {
 		event   store.Event
 		days    store.Period
+		set     *store.Bits // nil where it is not made yet
 		numbers []uint32
 	}
 	// every is the ids marked on each of some days, at least one.
 	every struct {
-		event   store.Event
-		days    []store.Day // from the day with the fewest ids
+		set     *store.Bits
 		numbers []uint32
 	}
 	// registered is all ids of a brand.
@@ -128,11 +128,12 @@ func (v *view) union(e store.Event, days store.Period) (node, error) {
 	if days.Empty() {
 		return nothing{}, nil
 	}
-	numbers, err := v.snap.ChunkNumbers(e, days)
+	set, err := v.snap.Marked(e, days)
 	if err != nil {
 		return nil, err
 	}
-	return union{e, days, numbers}, nil
+	numbers, err := v.snap.ChunkNumbers(e, days)
+	return union{e, days, set, numbers}, err
 }
 
 // every plans the intersection of an event's days from its first stored one up
@@ -162,12 +163,20 @@ func (v *view) every(e store.Event, days store.Period) (node, error) {
 	slices.SortStableFunc(counts, func(a, b store.DayCount) int {
 		return cmp.Compare(a.Count, b.Count)
 	})
-	n := every{event: e}
-	for _, c := range counts {
-		n.days = append(n.days, c.Day)
+	var set *store.Bits
+	for _, c := range counts { // from the day with the fewest ids
+		day, err := v.snap.Marked(e, oneDay(c.Day))
+		if err != nil {
+			return nil, err
+		}
+		if set == nil {
+			set = day
+		} else {
+			set = set.And(day)
+		}
 	}
-	n.numbers, err = v.snap.ChunkNumbers(e, oneDay(n.days[0]))
-	return n, err
+	numbers, err := v.snap.ChunkNumbers(e, oneDay(counts[0].Day))
+	return every{set, numbers}, err
 }
 
 // daysOf lists the stored days of an event within a period; none of one never

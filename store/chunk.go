@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"cohort/store/internal/kernel"
+
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
@@ -67,10 +69,10 @@ func parseChunk(base uint32, p []byte) (chunk, error) {
 // contains reports whether the position's bit is set.
 func (c chunk) contains(pos uint32) (bool, error) {
 	if c.kind == chunkRoaring {
-		p, ok := parsePortable(c.data)
+		p, ok := kernel.ParsePortable(c.data)
 		if ok {
 			var found bool
-			if found, ok = p.contains(pos); ok {
+			if found, ok = p.Contains(pos); ok {
 				return found, nil
 			}
 		}
@@ -124,9 +126,9 @@ func (c chunk) list(dst []uint32) ([]uint32, error) {
 	if c.kind != chunkRoaring {
 		return c.positions(dst)
 	}
-	p, ok := parsePortable(c.data)
+	p, ok := kernel.ParsePortable(c.data)
 	if ok {
-		dst, ok = p.positions(dst)
+		dst, ok = p.Positions(dst)
 	}
 	if !ok || len(dst) != int(c.card) || len(dst) == 0 || dst[0] < c.base {
 		return nil, corruptf("chunk at %d: roaring bytes do not hold together", c.base)
@@ -189,7 +191,7 @@ func sealSparse(t tag, sealKey []byte, base uint32, positions []uint32) []byte {
 		return sealList(t, sealKey, base, positions)
 	}
 	v := append(make([]byte, 0, sealSize+chunkHeader+4*len(positions)), chunkHead(chunkRoaring, uint32(len(positions)))...)
-	return seal(t, sealKey, appendPortable(v, positions))
+	return seal(t, sealKey, kernel.AppendPortable(v, positions))
 }
 
 // sealPositionsAs is sealChunkAs of ascending positions, many or few.

@@ -23,6 +23,8 @@ type DB struct {
 	log  *slog.Logger
 	bolt *bolt.DB
 
+	workspaces sync.Pool // of *workspace
+
 	verified  *verified
 	precision uint8                // of sketches, from the first visit on that of the file
 	view      atomic.Pointer[view] // what the journal holds, as of the last commit

@@ -128,20 +128,27 @@ func (r *reader) idsValue(b placement.Brand, number uint32) ([]byte, error) {
 	})
 }
 
-// listChunks appends the numbers of the chunks in a bucket, a day's or a
-// brand's, and returns how many positions or ids the chunks say to hold: the
-// second field of either payload.
+// listChunks appends the numbers of the chunks in a bucket, a day's, a brand's or a
+// set's, and returns how many positions or ids the chunks say to hold.
 func listChunks(b *bolt.Bucket, to []uint32) (numbers []uint32, sum uint64, err error) {
+	sum, err = eachChunk(b, func(n uint32, _ []byte) { to = append(to, n) })
+	return to, sum, err
+}
+
+// eachChunk calls fn with the number and the sealed value of each chunk in a bucket,
+// in order, and returns how many positions or ids they say to hold: the second field
+// of either payload.
+func eachChunk(b *bolt.Bucket, fn func(number uint32, value []byte)) (sum uint64, err error) {
 	c := b.Cursor()
 	last := -1
 	for key, value := c.First(); key != nil; key, value = c.Next() {
 		n, ok := parseChunkKey(key)
 		if !ok || int(n) <= last || len(value) < sealSize+chunkHeader {
-			return to, 0, corruptf("key %x is that of no chunk, or out of order", key)
+			return 0, corruptf("key %x is that of no chunk, or out of order", key)
 		}
 		last = int(n)
-		to = append(to, n)
 		sum += uint64(binary.LittleEndian.Uint32(value[sealSize+1:]))
+		fn(n, value)
 	}
-	return to, sum, nil
+	return sum, nil
 }

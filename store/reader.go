@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"runtime/debug"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -15,7 +16,8 @@ type reader struct {
 	verified *verified
 	tx       *bolt.Tx
 	view     *view
-	opened   *opened // nil where nothing is kept
+	opened   *opened   // nil where nothing is kept
+	listed   *sync.Map // dayKey -> *dayList; nil where days are not listed
 
 	precision uint8 // of sketches
 }

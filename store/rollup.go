@@ -192,6 +192,13 @@ func (s source) positions() ([]uint32, error) {
 // daySource returns one chunk of one day.
 func (r *reader) daySource(k dayKey, number uint32) (s source, err error) {
 	s.ops = r.view.opsOf(k, number)
+	if r.listed != nil {
+		v, err := r.listedValue(k, number)
+		if v != nil && err == nil {
+			s.chunk, err = r.openChunk(k, number, v)
+		}
+		return s, err
+	}
 	bucket, err := r.chunkBucket(k)
 	if bucket == nil || err != nil {
 		return s, err
@@ -285,28 +292,6 @@ func (r *reader) opsWithin(event uint32, p Period, number uint32) (set []uint32,
 		return true
 	})
 	return set, cleared
-}
-
-// periodChunk returns the union of an event's days in a period, as far as it lies
-// in one chunk, in a bitmap that is the caller's.
-func (r *reader) periodChunk(t *timeline, p Period, number uint32) (*roaring.Bitmap, error) {
-	all, err := r.sources(t, t.cover(p), number)
-	if err != nil {
-		return nil, err
-	}
-	sets := make([]*roaring.Bitmap, len(all))
-	for i, s := range all {
-		if sets[i], err = s.bitmap(); err != nil {
-			return nil, err
-		}
-	}
-	switch len(sets) {
-	case 0:
-		return roaring.New(), nil
-	case 1:
-		return sets[0], nil
-	}
-	return roaring.FastOr(sets...), nil
 }
 
 // periodNumbers lists, ascending, the chunks in which the event may have bits on

@@ -85,6 +85,7 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.listed = new(sync.Map)
 	s.today = db.Today()
 	return &Snapshot{sharedSnapshot: s}, nil
 }
@@ -278,17 +279,13 @@ func (r *reader) chunkNumbers(k dayKey, to []uint32) ([]uint32, error) {
 // Chunk returns the union of the event's days in the period, as far as it lies
 // in one chunk: the positions as they stand, in a bitmap that is the caller's.
 // It is never nil. Cost: the chunks of the fewest remembered unions and days that
-// make the period are read and decoded.
-func (s *Snapshot) Chunk(e Event, p Period, number uint32) (union *roaring.Bitmap, err error) {
-	err = s.do("event "+e.Name, func() error {
-		t, err := s.timelineOf(e.number)
-		if err != nil {
-			return err
-		}
-		union, err = s.periodChunk(t, p, number)
-		return err
-	})
-	return union, err
+// make the period are read.
+func (s *Snapshot) Chunk(e Event, p Period, number uint32) (*roaring.Bitmap, error) {
+	x, err := s.Marked(e, p)
+	if err != nil {
+		return nil, err
+	}
+	return x.Bitmap(number)
 }
 
 // timelineOf returns the timeline of an event, which it keeps.
@@ -320,13 +317,17 @@ func (s *Snapshot) Bitmap(event string, p Period) (*roaring.Bitmap, error) {
 	if err != nil || !ok {
 		return roaring.New(), err
 	}
+	x, err := s.Marked(e, p)
+	if err != nil {
+		return nil, err
+	}
 	numbers, err := s.ChunkNumbers(e, p)
 	if err != nil {
 		return nil, err
 	}
 	parts := make([]*roaring.Bitmap, len(numbers))
 	for i, n := range numbers {
-		if parts[i], err = s.Chunk(e, p, n); err != nil {
+		if parts[i], err = x.Bitmap(n); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"cohort/store/internal/kernel"
+
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
@@ -14,7 +16,7 @@ type strand struct {
 	filter bool
 
 	list  []uint32 // what is left of a list, else nil
-	bytes portable
+	bytes kernel.Portable
 	next  int // container of bytes
 	at    int // where it starts
 
@@ -77,10 +79,10 @@ func (s *strand) ofBitmap(b *roaring.Bitmap) error {
 
 func (s *strand) ofBytes(data []byte) error {
 	var ok bool
-	if s.bytes, ok = parsePortable(data); !ok || s.bytes.n == 0 {
+	if s.bytes, ok = kernel.ParsePortable(data); !ok || s.bytes.N == 0 {
 		return errContainers
 	}
-	s.at = s.bytes.body
+	s.at = s.bytes.Body
 	return s.advance()
 }
 
@@ -89,28 +91,28 @@ var errContainers = corruptf("roaring bytes do not hold together")
 // advance moves to the next container.
 func (s *strand) advance() error {
 	before := s.key
-	if s.bytes.data == nil {
+	if s.bytes.Data == nil {
 		s.advanceList()
 		return nil
 	}
 	p, i := s.bytes, s.next
-	if i == p.n {
+	if i == p.N {
 		s.container = container{key: noKey}
-		if s.at != len(p.data) {
+		if s.at != len(p.Data) {
 			return errContainers
 		}
 		return nil
 	}
-	size, ok := p.size(i, s.at)
-	if !ok || s.at+size > len(p.data) || i > 0 && uint32(p.key(i)) <= before {
+	size, ok := p.Size(i, s.at)
+	if !ok || s.at+size > len(p.Data) || i > 0 && uint32(p.Key(i)) <= before {
 		return errContainers
 	}
-	data := p.data[s.at : s.at+size]
-	s.container = container{key: uint32(p.key(i)), card: p.card(i)}
+	data := p.Data[s.at : s.at+size]
+	s.container = container{key: uint32(p.Key(i)), card: p.Card(i)}
 	switch {
-	case p.isRuns(i):
+	case p.IsRuns(i):
 		s.runs = data[2:]
-	case s.card <= arrayMax:
+	case s.card <= kernel.ArrayMax:
 		s.array = data
 	default:
 		s.bitset = data

@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 	"unsafe"
+
+	"cohort/store/internal/kernel"
 )
 
 // verified remembers which values' checksums were found right since the store
@@ -29,10 +31,12 @@ func newVerified() *verified {
 	return &verified{seed: maphash.MakeSeed(), slots: make([]atomic.Uint64, verifiedSlots)}
 }
 
-// unseal returns the payload of a sealed value as the function unseal does.
+// unseal returns the payload of a sealed value as the function unseal does, and
+// makes sure that it is sound.
 func (v *verified) unseal(t tag, key, value []byte) ([]byte, bool) {
 	if len(value) < verifiedMin {
-		return unseal(t, key, value)
+		p, ok := unseal(t, key, value)
+		return p, ok && sound(t, p)
 	}
 	var mark [24]byte
 	binary.LittleEndian.PutUint64(mark[:], maphash.Bytes(v.seed, key))
@@ -45,8 +49,17 @@ func (v *verified) unseal(t tag, key, value []byte) ([]byte, bool) {
 		return value[sealSize:], true
 	}
 	p, ok := unseal(t, key, value)
-	if ok {
+	if ok = ok && sound(t, p); ok {
 		slot.Store(h)
 	}
 	return p, ok
+}
+
+// sound reports whether a value whose checksum holds is what a writer may have
+// written, as far as opening it does not tell.
+func sound(t tag, payload []byte) bool {
+	if t != tagChunk && t != tagRollup && t != tagSetChunk || len(payload) < chunkHeader || payload[0] != chunkRoaring {
+		return true
+	}
+	return kernel.Valid(payload[chunkHeader:], int(binary.LittleEndian.Uint32(payload[1:])))
 }

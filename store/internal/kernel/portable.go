@@ -1,4 +1,4 @@
-package store
+package kernel
 
 import (
 	"encoding/binary"
@@ -11,42 +11,45 @@ import (
 // (key, cardinality−1) pairs of u16, container offsets of u32, and the
 // containers: sorted u16 arrays up to 4096 values, 8 KiB bitsets, or runs.
 
+// ArrayMax is the most positions a container has as an array.
+const ArrayMax = 4096
+
 const (
 	cookieNoRuns      = 12346
 	cookieRuns        = 12347
 	noOffsetThreshold = 4 // with runs, fewer containers than this have no offsets
-	arrayMax          = 4096
 	bitsetBytes       = 8192
 )
 
-// portable is the header of a serialized bitmap. Its slices alias the bytes.
-type portable struct {
-	data    []byte
-	n       int    // containers
+// Portable is the header of a serialized bitmap. Its slices alias the bytes.
+type Portable struct {
+	Data []byte // all of it
+	N    int    // containers
+	Body int    // where the first container starts; each begins where the last ends
+
 	runs    []byte // one bit per container, or nil
-	keys    []byte // n pairs of u16
-	offsets []byte // n × u32, or nil
-	body    int    // where the first container starts
+	keys    []byte // N pairs of u16
+	offsets []byte // N × u32, or nil
 }
 
-// parsePortable reads the header; false where the bytes are too short for it.
-func parsePortable(b []byte) (p portable, ok bool) {
+// ParsePortable reads the header; false where the bytes are too short for it.
+func ParsePortable(b []byte) (p Portable, ok bool) {
 	if len(b) < 8 {
 		return p, false
 	}
 	cookie := binary.LittleEndian.Uint32(b)
 	at := 4
-	p.data = b
+	p.Data = b
 	switch {
 	case cookie == cookieNoRuns:
 		n := binary.LittleEndian.Uint32(b[4:])
 		if n > 1<<16 {
 			return p, false
 		}
-		p.n, at = int(n), 8
+		p.N, at = int(n), 8
 	case cookie&0xffff == cookieRuns:
-		p.n = int(cookie>>16) + 1
-		at += (p.n + 7) / 8
+		p.N = int(cookie>>16) + 1
+		at += (p.N + 7) / 8
 		if len(b) < at {
 			return p, false
 		}
@@ -54,69 +57,74 @@ func parsePortable(b []byte) (p portable, ok bool) {
 	default:
 		return p, false
 	}
-	if len(b) < at+4*p.n {
+	if len(b) < at+4*p.N {
 		return p, false
 	}
-	p.keys = b[at : at+4*p.n]
-	at += 4 * p.n
-	if p.runs == nil || p.n >= noOffsetThreshold {
-		if len(b) < at+4*p.n {
+	p.keys = b[at : at+4*p.N]
+	at += 4 * p.N
+	if p.runs == nil || p.N >= noOffsetThreshold {
+		if len(b) < at+4*p.N {
 			return p, false
 		}
-		p.offsets = b[at : at+4*p.n]
-		at += 4 * p.n
+		p.offsets = b[at : at+4*p.N]
+		at += 4 * p.N
 	}
-	p.body = at
+	p.Body = at
 	return p, true
 }
 
-func (p portable) key(i int) uint16  { return binary.LittleEndian.Uint16(p.keys[4*i:]) }
-func (p portable) card(i int) int    { return int(binary.LittleEndian.Uint16(p.keys[4*i+2:])) + 1 }
-func (p portable) isRuns(i int) bool { return p.runs != nil && p.runs[i/8]>>(i%8)&1 == 1 }
+// Key returns the upper half of the positions of container i.
+func (p Portable) Key(i int) uint16 { return binary.LittleEndian.Uint16(p.keys[4*i:]) }
+
+// Card returns the cardinality of container i.
+func (p Portable) Card(i int) int { return int(binary.LittleEndian.Uint16(p.keys[4*i+2:])) + 1 }
+
+// IsRuns reports whether container i is written as runs.
+func (p Portable) IsRuns(i int) bool { return p.runs != nil && p.runs[i/8]>>(i%8)&1 == 1 }
 
 // container returns the bytes of container i, or false where they lie outside
 // the data.
-func (p portable) container(i int) ([]byte, bool) {
-	at := p.body
+func (p Portable) container(i int) ([]byte, bool) {
+	at := p.Body
 	if p.offsets != nil {
 		at = int(binary.LittleEndian.Uint32(p.offsets[4*i:]))
 	} else {
 		for j := range i {
-			size, ok := p.size(j, at)
+			size, ok := p.Size(j, at)
 			if !ok {
 				return nil, false
 			}
 			at += size
 		}
 	}
-	size, ok := p.size(i, at)
-	if !ok || at < 0 || at+size > len(p.data) {
+	size, ok := p.Size(i, at)
+	if !ok || at < 0 || at+size > len(p.Data) {
 		return nil, false
 	}
-	return p.data[at : at+size], true
+	return p.Data[at : at+size], true
 }
 
-// size returns the bytes that container i takes, given where it starts.
-func (p portable) size(i, at int) (int, bool) {
+// Size returns the bytes that container i takes, given where it starts.
+func (p Portable) Size(i, at int) (int, bool) {
 	switch {
-	case p.isRuns(i):
-		if at < 0 || at+2 > len(p.data) {
+	case p.IsRuns(i):
+		if at < 0 || at+2 > len(p.Data) {
 			return 0, false
 		}
-		return 2 + 4*int(binary.LittleEndian.Uint16(p.data[at:])), true
-	case p.card(i) <= arrayMax:
-		return 2 * p.card(i), true
+		return 2 + 4*int(binary.LittleEndian.Uint16(p.Data[at:])), true
+	case p.Card(i) <= ArrayMax:
+		return 2 * p.Card(i), true
 	default:
 		return bitsetBytes, true
 	}
 }
 
-// contains reports whether the value is in the bitmap. ok is false where the
+// Contains reports whether the value is in the bitmap. ok is false where the
 // bytes do not hold together.
-func (p portable) contains(value uint32) (found, ok bool) {
+func (p Portable) Contains(value uint32) (found, ok bool) {
 	high, low := uint16(value>>16), uint16(value)
-	i := sort.Search(p.n, func(i int) bool { return p.key(i) >= high })
-	if i == p.n || p.key(i) != high {
+	i := sort.Search(p.N, func(i int) bool { return p.Key(i) >= high })
+	if i == p.N || p.Key(i) != high {
 		return false, true
 	}
 	c, ok := p.container(i)
@@ -124,10 +132,10 @@ func (p portable) contains(value uint32) (found, ok bool) {
 		return false, false
 	}
 	switch {
-	case p.isRuns(i):
+	case p.IsRuns(i):
 		return runsContain(c[2:], low), true
-	case p.card(i) <= arrayMax:
-		n := p.card(i)
+	case p.Card(i) <= ArrayMax:
+		n := p.Card(i)
 		j := sort.Search(n, func(j int) bool { return binary.LittleEndian.Uint16(c[2*j:]) >= low })
 		return j < n && binary.LittleEndian.Uint16(c[2*j:]) == low, true
 	default:
@@ -148,19 +156,19 @@ func runsContain(runs []byte, low uint16) bool {
 	return low-start <= length
 }
 
-// positions appends all values, ascending; false where the bytes do not hold
+// Positions appends all values, ascending; false where the bytes do not hold
 // together or are not in order.
-func (p portable) positions(dst []uint32) ([]uint32, bool) {
-	at := p.body
+func (p Portable) Positions(dst []uint32) ([]uint32, bool) {
+	at := p.Body
 	last := int64(-1)
-	for i := range p.n {
-		size, ok := p.size(i, at)
-		if !ok || at+size > len(p.data) || (i > 0 && p.key(i) <= p.key(i-1)) {
+	for i := range p.N {
+		size, ok := p.Size(i, at)
+		if !ok || at+size > len(p.Data) || (i > 0 && p.Key(i) <= p.Key(i-1)) {
 			return dst, false
 		}
-		c, high, first := p.data[at:at+size], uint32(p.key(i))<<16, len(dst)
+		c, high, first := p.Data[at:at+size], uint32(p.Key(i))<<16, len(dst)
 		switch {
-		case p.isRuns(i):
+		case p.IsRuns(i):
 			for r := c[2:]; len(r) > 0; r = r[4:] {
 				start, length := uint32(binary.LittleEndian.Uint16(r)), uint32(binary.LittleEndian.Uint16(r[2:]))
 				if start+length > 0xffff {
@@ -170,7 +178,7 @@ func (p portable) positions(dst []uint32) ([]uint32, bool) {
 					dst = append(dst, high|(start+v))
 				}
 			}
-		case p.card(i) <= arrayMax:
+		case p.Card(i) <= ArrayMax:
 			for ; len(c) > 0; c = c[2:] {
 				dst = append(dst, high|uint32(binary.LittleEndian.Uint16(c)))
 			}
@@ -181,7 +189,7 @@ func (p portable) positions(dst []uint32) ([]uint32, bool) {
 				}
 			}
 		}
-		if len(dst)-first != p.card(i) {
+		if len(dst)-first != p.Card(i) {
 			return dst, false
 		}
 		for _, v := range dst[first:] {
@@ -192,11 +200,11 @@ func (p portable) positions(dst []uint32) ([]uint32, bool) {
 		}
 		at += size
 	}
-	return dst, at == len(p.data)
+	return dst, at == len(p.Data)
 }
 
-// appendPortable appends the serialization of ascending values, without runs.
-func appendPortable(dst []byte, values []uint32) []byte {
+// AppendPortable appends the serialization of ascending values, without runs.
+func AppendPortable(dst []byte, values []uint32) []byte {
 	type container struct{ start, end int }
 	var cs []container
 	for i, v := range values {
@@ -217,7 +225,7 @@ func appendPortable(dst []byte, values []uint32) []byte {
 		at += min(uint32(2*(c.end-c.start)), bitsetBytes)
 	}
 	for _, c := range cs {
-		if c.end-c.start <= arrayMax {
+		if c.end-c.start <= ArrayMax {
 			for _, v := range values[c.start:c.end] {
 				dst = binary.LittleEndian.AppendUint16(dst, uint16(v))
 			}

@@ -1,4 +1,4 @@
-package store
+package kernel
 
 import (
 	"encoding/binary"
@@ -36,17 +36,17 @@ func FuzzPortable(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, ok := parsePortable(bytes)
+			p, ok := ParsePortable(bytes)
 			if !ok {
 				t.Fatalf("%d values: no header", len(want))
 			}
-			got, ok := p.positions(nil)
+			got, ok := p.Positions(nil)
 			if !ok || !slices.Equal(got, want) {
 				t.Fatalf("%d values read as %d, %t", len(want), len(got), ok)
 			}
 		}
 		back := roaring.New()
-		if _, err := back.FromBuffer(appendPortable(nil, want)); err != nil {
+		if _, err := back.FromBuffer(AppendPortable(nil, want)); err != nil {
 			t.Fatal(err)
 		}
 		if err := back.Validate(); len(want) > 0 && err != nil {
@@ -67,14 +67,14 @@ func FuzzPortableBytes(f *testing.F) {
 	f.Add(good)
 	f.Add(binary.LittleEndian.AppendUint64(nil, cookieNoRuns|1<<32))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		p, ok := parsePortable(b)
+		p, ok := ParsePortable(b)
 		if !ok {
 			return
 		}
-		got, ok := p.positions(nil)
+		got, ok := p.Positions(nil)
 		if ok && !slices.IsSorted(got) {
 			t.Fatalf("% x is read as out of order", b)
 		}
-		_, _ = p.contains(70000)
+		_, _ = p.Contains(70000)
 	})
 }

@@ -1,0 +1,189 @@
+package store_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"cohort/placement"
+	"cohort/store"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// TestBits compares sets worked out on stored bytes and unfolded marks with
+// roaring's operations on whole days: of branded ids, thin and in lists, and of
+// numbers, with bitsets and runs; folded in part.
+func TestBits(t *testing.T) {
+	for _, kind := range []placement.Kind{placement.Branded, placement.Number} {
+		t.Run(kind.String(), func(t *testing.T) {
+			seed := rand.Uint64()
+			t.Logf("seed %d", seed)
+			rng := rand.New(rand.NewPCG(seed, 1))
+			opts := options(kind)
+			db, err := store.Open(t.TempDir()+"/positions.db", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			days := fillDays(t, db, kind, rng)
+			snap, err := db.Snapshot()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer snap.Close()
+			e, _, err := snap.Event("act")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 12 {
+				compareBits(t, snap, e, days, rng)
+			}
+		})
+	}
+}
+
+// fillDays marks random ids on some days, folds, then marks and unmarks more. It
+// returns what each day has.
+func fillDays(t *testing.T, db *store.DB, kind placement.Kind, rng *rand.Rand) []*roaring.Bitmap {
+	t.Helper()
+	days := make([]*roaring.Bitmap, 8)
+	change := func(d int, n uint64, set bool) {
+		id := branded("USR", n)
+		if kind == placement.Number {
+			id = fmt.Sprint(n)
+		}
+		_, mixed, err := kind.Parse(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if set {
+			_, err = db.Mark(ctx, "act", id, today-store.Day(d))
+			days[d].Add(mixed.Placement())
+		} else {
+			_, err = db.Unmark(ctx, "act", id, today-store.Day(d))
+			days[d].Remove(mixed.Placement())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, err := db.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := range days {
+		days[d] = roaring.New()
+		if d == 7 {
+			break // only in the journal
+		}
+		for n := range uint64(20_000) {
+			one := []uint64{1, 2, 3, 30, 300, 5000}[d%6]
+			if kind == placement.Number && n > 12_000 {
+				n = n * 30 // over more containers
+			}
+			if rng.Uint64N(one) > 0 {
+				continue
+			}
+			id := branded("USR", n)
+			if kind == placement.Number {
+				id = fmt.Sprint(n)
+			}
+			_, mixed, _ := kind.Parse(id)
+			days[d].Add(mixed.Placement())
+			if err := l.Add("act", id, today-store.Day(d)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 300 {
+		change(rng.IntN(8), rng.Uint64N(25_000), rng.IntN(2) == 0)
+	}
+	return days
+}
+
+// compareBits compares one random expression.
+func compareBits(t *testing.T, snap *store.Snapshot, e store.Event, days []*roaring.Bitmap, rng *rand.Rand) {
+	t.Helper()
+	leaf := func() (*store.Bits, *roaring.Bitmap) {
+		first := rng.IntN(8)
+		last := min(first+rng.IntN(3), 7) // days before today
+		want := roaring.FastOr(days[first : last+1]...)
+		if rng.IntN(5) == 0 {
+			bits := snap.ChunkBits()
+			all := make([]uint32, 1<<(32-bits))
+			for i := range all {
+				all[i] = uint32(i)
+			}
+			return snap.Computed(all, func(c uint32) (*roaring.Bitmap, error) {
+				part := roaring.New()
+				part.AddRange(uint64(c)<<bits, uint64(c+1)<<bits)
+				part.And(want)
+				return part, nil
+			}), want
+		}
+		x, err := snap.Marked(e, store.Period{First: today - store.Day(last), Last: today - store.Day(first)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x, want
+	}
+	var sets []*store.Bits
+	var wants []*roaring.Bitmap
+	for range 1 + rng.IntN(4) {
+		x, want := leaf()
+		for range rng.IntN(3) {
+			y, other := leaf()
+			switch rng.IntN(4) {
+			case 0:
+				x, want = x.And(y), roaring.And(want, other)
+			case 1:
+				x, want = x.AndNot(y), roaring.AndNot(want, other)
+			case 2:
+				x, want = x.Xor(y), roaring.Xor(want, other)
+			default:
+				x, want = y.Or(x), roaring.Or(want, other)
+			}
+		}
+		sets, wants = append(sets, x), append(wants, want)
+	}
+	comparePrefixes(t, snap, sets, wants)
+	var count uint64
+	got := roaring.New()
+	for c := range uint32(1) << (32 - snap.ChunkBits()) {
+		n, err := sets[0].Count(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := sets[0].Bitmap(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += n
+		got.Or(part)
+	}
+	if count != wants[0].GetCardinality() || !got.Equals(wants[0]) {
+		t.Fatalf("count %d, %d positions, want %d", count, got.GetCardinality(), wants[0].GetCardinality())
+	}
+}
+
+// comparePrefixes compares prefixes over all chunks.
+func comparePrefixes(t *testing.T, snap *store.Snapshot, sets []*store.Bits, wants []*roaring.Bitmap) {
+	t.Helper()
+	reached, sizes := make([]uint64, len(sets)), make([]uint64, len(sets))
+	for c := range uint32(1) << (32 - snap.ChunkBits()) {
+		if err := store.Prefixes(sets, c, reached, sizes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prefix := wants[0].Clone()
+	for k, want := range wants {
+		prefix.And(want)
+		if n := prefix.GetCardinality(); reached[k] != n || sizes[k] != want.GetCardinality() {
+			t.Fatalf("step %d: reached %d, want %d; size %d, want %d", k, reached[k], n, sizes[k], want.GetCardinality())
+		}
+	}
+}

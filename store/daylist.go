@@ -1,0 +1,55 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+)
+
+// dayList is where the chunks of a day lie, as a snapshot that reads all of them
+// keeps it: looking each up would cost more than counting it.
+type dayList struct {
+	numbers []uint32 // ascending
+	values  [][]byte // sealed
+}
+
+// listDay lists the chunks of a day. Their cardinalities must add up to the day's.
+func (r *reader) listDay(k dayKey) (*dayList, error) {
+	bucket, err := r.chunkBucket(k)
+	l := new(dayList)
+	if bucket == nil || err != nil {
+		return l, err
+	}
+	sum, err := eachChunk(bucket, func(n uint32, value []byte) {
+		l.numbers, l.values = append(l.numbers, n), append(l.values, value)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if t, err := r.total(k); err != nil || t.first != sum {
+		return nil, cmp.Or(err, corruptf("the chunks have %d bits, not %d", sum, t.first))
+	}
+	return l, nil
+}
+
+// listedValue is chunkValue from the list of the day, which is made once. Where the
+// day has no such chunk, those between which it would stand are checked (see
+// lookup).
+func (r *reader) listedValue(k dayKey, number uint32) ([]byte, error) {
+	l, err := keep(r.listed, k, func() (*dayList, error) { return r.listDay(k) })
+	if err != nil {
+		return nil, err
+	}
+	i, ok := slices.BinarySearch(l.numbers, number)
+	if ok {
+		return l.values[i], nil
+	}
+	for _, j := range []int{i - 1, i} {
+		if j < 0 || j >= len(l.numbers) {
+			continue
+		}
+		if _, ok := r.verified.unseal(tagChunk, chunkSealKey(k, l.numbers[j]), l.values[j]); !ok {
+			return nil, corruptf("chunk %d, beside which chunk %d would stand, does not hold", l.numbers[j], number)
+		}
+	}
+	return nil, nil
+}
