@@ -95,7 +95,11 @@ func (e *Evaluator) countBoth(a, b []container) int {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
 	}
-	if len(a) == 1 && len(b) == 1 && a[0].kind == array && b[0].kind == array && max(a[0].card, b[0].card) <= 64 {
+	alone := len(a) == 1 && len(b) == 1
+	switch {
+	case alone && a[0].kind == bitmap && b[0].kind == bitmap:
+		return countAnd(a[0].bits(), b[0].bits())
+	case alone && a[0].kind == array && b[0].kind == array && max(a[0].card, b[0].card) <= 64:
 		level := e.marks.levels(2)
 		e.marks.mark(a[0].data, level)
 		return e.marks.move(b[0].data, level, level+1)

@@ -187,6 +187,35 @@ func FuzzKernels(f *testing.F) {
 	})
 }
 
+// TestCounts compares the counts of whole bitsets, in each way there is, with bits
+// looked at one by one.
+func TestCounts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 5))
+	for range 50 {
+		room := make([]byte, 4*bitsetBytes+31)
+		var sets [4]*bitset
+		for i := range sets {
+			sets[i] = (*bitset)(room[rng.IntN(8)+i*bitsetBytes:]) // nowhere aligned
+		}
+		for i := range room {
+			room[i] = byte(rng.Uint32() & rng.Uint32() & rng.Uint32())
+		}
+		w, x, y, z := sets[0], sets[1], sets[2], sets[3]
+		and, or := 0, 0
+		for v := range full {
+			v := uint16(v)
+			and += one(w.has(v) && x.has(v))
+			or += one(w.has(v) || x.has(v) || y.has(v) || z.has(v))
+		}
+		if a, b := countAnd(w, x), countAndWords(w, x); a != and || b != and {
+			t.Fatalf("and: %d, %d, want %d", a, b, and)
+		}
+		if a, b := countOr4(w, x, y, z), countOr4Words(w, x, y, z); a != or || b != or {
+			t.Fatalf("or: %d, %d, want %d", a, b, or)
+		}
+	}
+}
+
 // TestManySteps has more steps than the marks have levels.
 func TestManySteps(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))

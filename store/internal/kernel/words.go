@@ -60,9 +60,8 @@ func (b *bitset) setOr4(w, x, y, z *bitset) {
 	}
 }
 
-// countOr4 returns the size of the union of four bitsets, of which any may be
-// given twice.
-func countOr4(w, x, y, z *bitset) (n int) {
+// countOr4Words is countOr4 a word at a time.
+func countOr4Words(w, x, y, z *bitset) (n int) {
 	for i := 0; i < bitsetBytes; i += 32 {
 		w0, w1, w2, w3 := w.line(i).words()
 		x0, x1, x2, x3 := x.line(i).words()
@@ -73,8 +72,8 @@ func countOr4(w, x, y, z *bitset) (n int) {
 	return n
 }
 
-// countAnd returns the size of the intersection.
-func countAnd(x, y *bitset) (n int) {
+// countAndWords is countAnd a word at a time.
+func countAndWords(x, y *bitset) (n int) {
 	for i := 0; i < bitsetBytes; i += 32 {
 		x0, x1, x2, x3 := x.line(i).words()
 		y0, y1, y2, y3 := y.line(i).words()

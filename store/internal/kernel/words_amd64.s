@@ -1,0 +1,89 @@
+#include "textflag.h"
+
+// Counting by AVX2, 64 bytes at a time: the bits of each half byte are looked up in
+// a table of 16 (VPSHUFB), and the bytes of each word added up (VPSADBW). Three times
+// as fast as a POPCNT for each word. Bitsets lie anywhere: loads are not aligned.
+
+// The numbers of bits of 0 to 15, and a mask of half a byte.
+DATA halves<>+0(SB)/8, $0x0302020102010100
+DATA halves<>+8(SB)/8, $0x0403030203020201
+DATA halves<>+16(SB)/1, $0x0f
+GLOBL halves<>(SB), RODATA|NOPTR, $17
+
+// START sets up Y0, the table; Y1, the mask; Y2, zero; Y3, the sum; BX, the offset.
+#define START \
+	VBROADCASTI128 halves<>+0(SB), Y0 \
+	VPBROADCASTB   halves<>+16(SB), Y1 \
+	VPXOR          Y2, Y2, Y2 \
+	VPXOR          Y3, Y3, Y3 \
+	XORQ           BX, BX
+
+// COUNT adds the number of bits of Y4 and Y6 to the sum, and goes on to the next 64
+// bytes.
+#define COUNT \
+	VPAND   Y1, Y4, Y5 \
+	VPAND   Y1, Y6, Y7 \
+	VPSRLW  $4, Y4, Y4 \
+	VPSRLW  $4, Y6, Y6 \
+	VPAND   Y1, Y4, Y4 \
+	VPAND   Y1, Y6, Y6 \
+	VPSHUFB Y5, Y0, Y5 \
+	VPSHUFB Y7, Y0, Y7 \
+	VPSHUFB Y4, Y0, Y4 \
+	VPSHUFB Y6, Y0, Y6 \
+	VPADDB  Y4, Y5, Y5 \
+	VPADDB  Y6, Y7, Y7 \
+	VPADDB  Y5, Y7, Y5 \
+	VPSADBW Y2, Y5, Y5 \
+	VPADDQ  Y5, Y3, Y3 \
+	ADDQ    $64, BX \
+	CMPQ    BX, $8192
+
+// SUM leaves the sum of the four words of Y3 in AX.
+#define SUM \
+	VEXTRACTI128 $1, Y3, X4 \
+	VPADDQ       X4, X3, X3 \
+	VPSRLDQ      $8, X3, X4 \
+	VPADDQ       X4, X3, X3 \
+	VMOVQ        X3, AX \
+	VZEROUPPER
+
+// func countAndAVX2(x, y *bitset) int
+TEXT ·countAndAVX2(SB), NOSPLIT, $0-24
+	MOVQ x+0(FP), SI
+	MOVQ y+8(FP), DI
+	START
+
+and:
+	VMOVDQU (SI)(BX*1), Y4
+	VMOVDQU 32(SI)(BX*1), Y6
+	VPAND   (DI)(BX*1), Y4, Y4
+	VPAND   32(DI)(BX*1), Y6, Y6
+	COUNT
+	JB      and
+	SUM
+	MOVQ    AX, ret+16(FP)
+	RET
+
+// func countOr4AVX2(w, x, y, z *bitset) int
+TEXT ·countOr4AVX2(SB), NOSPLIT, $0-40
+	MOVQ w+0(FP), SI
+	MOVQ x+8(FP), DI
+	MOVQ y+16(FP), R8
+	MOVQ z+24(FP), R9
+	START
+
+or:
+	VMOVDQU (SI)(BX*1), Y4
+	VMOVDQU 32(SI)(BX*1), Y6
+	VPOR    (DI)(BX*1), Y4, Y4
+	VPOR    32(DI)(BX*1), Y6, Y6
+	VPOR    (R8)(BX*1), Y4, Y4
+	VPOR    32(R8)(BX*1), Y6, Y6
+	VPOR    (R9)(BX*1), Y4, Y4
+	VPOR    32(R9)(BX*1), Y6, Y6
+	COUNT
+	JB      or
+	SUM
+	MOVQ    AX, ret+32(FP)
+	RET
