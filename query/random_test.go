@@ -50,6 +50,7 @@ type world struct {
 	ids    map[placement.Brand][]string
 	begin  store.Day // of the days that are marked
 	days   int
+	zone   *time.Location
 }
 
 var (
@@ -69,6 +70,10 @@ func newWorld(t *testing.T, seed uint64) *world {
 		rng:   rng, path: filepath.Join(t.TempDir(), "random.db"), begin: begin, days: days,
 		ids: map[placement.Brand][]string{},
 	}
+	var err error
+	if w.zone, err = time.LoadLocation([]string{"UTC", "America/New_York", "Australia/Lord_Howe"}[seed%3]); err != nil {
+		t.Fatal(err)
+	}
 	w.makeIDs()
 	w.open(t)
 	t.Cleanup(func() {
@@ -84,8 +89,10 @@ func (w *world) open(t *testing.T) {
 	if w.dense {
 		positions = store.Dense
 	}
+	year, month, d := w.today.Date()
+	late := time.Date(year, month, d, 23, 30, 0, 0, w.zone) // which is tomorrow elsewhere
 	db, err := store.Open(w.path, &store.Options{
-		IDs: w.kind, Positions: positions, WeekStart: w.week, Now: func() time.Time { return w.today.Time().Add(12 * time.Hour) },
+		IDs: w.kind, Positions: positions, WeekStart: w.week, TimeZone: w.zone.String(), Now: func() time.Time { return late },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ var (
 	_ Source = (*store.Snapshot)(nil)
 )
 
-// Option changes how [Count], [Size], [Members] and [Bitmap] read.
+// Option changes how [Count], [Size], [Members], [Bitmap], [RetentionBetween] and the
+// questions about streaks and calendars read.
 type Option func(*settings)
 
 // settings are what the options set.

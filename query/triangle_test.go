@@ -1,6 +1,7 @@
 package query_test
 
 import (
+	"errors"
 	"testing"
 
 	"cohort/placement"
@@ -240,4 +241,34 @@ func (r retention) falseOverlap(days store.Period, ids set, n int, offsets [2]in
 		most = max(most, r.overlap(len(met), len(back)))
 	}
 	return most
+}
+
+// TestRetentionUsage asks for what does not go together.
+func TestRetentionUsage(t *testing.T) {
+	db := brands(t)
+	month := query.Of("active", query.Month(2026, 1))
+	for name, o := range map[string]query.RetentionOptions{
+		"mode":                 {Mode: query.ModeBracket + 1},
+		"cohort":               {Cohort: query.CohortEach + 1},
+		"no bracket":           {Mode: query.ModeBracket},
+		"brackets of another":  {Brackets: []query.Bracket{{From: 1, To: 2}}},
+		"bracket reversed":     {Mode: query.ModeBracket, Brackets: []query.Bracket{{From: 2, To: 1}}},
+		"bracket below 0":      {Mode: query.ModeBracket, Brackets: []query.Bracket{{From: -1, To: 1}}},
+		"bracket far off":      {Mode: query.ModeBracket, Brackets: []query.Bracket{{From: 1, To: 1 << 40}}},
+		"own start by day":     {FromOwnStart: true},
+		"own start by quarter": {FromOwnStart: true, By: query.ByQuarter},
+		"own start of each":    {FromOwnStart: true, By: query.ByWeek, Cohort: query.CohortEach},
+		"own start of a set":   {FromOwnStart: true, By: query.ByWeek, CohortSet: month},
+		"a set and each":       {CohortSet: month, Cohort: query.CohortEach},
+		"a set of a brand":     {CohortSet: query.Of("login", query.All())},
+		"among a brand":        {Scope: query.Scope{Among: query.Of("login", query.All())}},
+		"except a brand":       {Scope: query.Scope{Except: []query.Expr{query.SeenOf(usr)}}},
+		"broken down by nil":   {Scope: query.Scope{Breakdown: []query.Expr{nil}}},
+		"broken down, brand":   {Scope: query.Scope{Breakdown: []query.Expr{query.Of("login", query.All())}}},
+		"too many cells":       {Periods: 1 << 40},
+	} {
+		if _, err := query.Retention(t.Context(), db, "active", o); !errors.Is(err, query.ErrUsage) {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
 }
