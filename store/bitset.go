@@ -69,9 +69,23 @@ func (b *bitset) missing(positions []uint32) []uint32 {
 	return out
 }
 
-// positions appends the set's positions, ascending.
-func (b *bitset) positions(dst []uint32) []uint32 {
-	slices.Sort(b.touched)
+// positions returns the set's positions, ascending.
+func (b *bitset) positions() []uint32 {
+	if len(b.touched) > len(b.words)/64 { // looking at all words is quicker than sorting
+		b.touched = b.touched[:0]
+		for w, word := range b.words {
+			if word != 0 {
+				b.touched = append(b.touched, uint32(w))
+			}
+		}
+	} else {
+		slices.Sort(b.touched)
+	}
+	n := 0
+	for _, w := range b.touched {
+		n += bits.OnesCount64(b.words[w])
+	}
+	dst := make([]uint32, 0, n)
 	for _, w := range b.touched {
 		for word := b.words[w]; word != 0; word &= word - 1 {
 			dst = append(dst, b.base+64*w+uint32(bits.TrailingZeros64(word)))

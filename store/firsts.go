@@ -122,7 +122,7 @@ type firstWalk struct {
 
 // walkFirsts calls fn with the days of a period, in order: the positions that are
 // kept as the day's firsts, and those that are. It may leave out days of which both
-// are empty. The lists are fn's for the call.
+// are empty. The lists, of which both may be the same, do not change later.
 func (r *reader) walkFirsts(t *timeline, number uint32, p Period, seen *bitset, fn func(d Day, kept, is []uint32) error) error {
 	changed := r.changedDays(t, number, p.Last)
 	from := p.First
@@ -239,16 +239,23 @@ func (s *Snapshot) FirstDays(e Event, periods []Period, number uint32) (cohorts 
 		seen := s.db.takeBitset()
 		defer s.db.bitsets.Put(seen)
 		all := Period{max(periods[0].First, MinDay), min(periods[len(periods)-1].Last, MaxDay)}
+		lists := make([][]uint32, len(periods))
 		i := 0
-		return s.walkFirsts(t, number, all, seen, func(d Day, _, is []uint32) error {
+		err = s.walkFirsts(t, number, all, seen, func(d Day, _, is []uint32) error {
 			for periods[i].Last < d {
 				i++
 			}
 			if periods[i].Contains(d) {
-				cohorts[i].AddMany(is)
+				lists[i] = append(lists[i], is...)
 			}
 			return nil
 		})
+		for i, list := range lists {
+			seen.begin(number << s.set.chunkBits())
+			seen.add(list)
+			cohorts[i].AddMany(seen.positions())
+		}
+		return err
 	})
 	return cohorts, err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	bolt "go.etcd.io/bbolt"
 )
 
 // Frames lays the days of a chunk side by side, for questions about how they
@@ -33,7 +32,7 @@ import (
 // a bit, and 600 KiB. Frames is for one goroutine, and ends with its snapshot.
 type Frames struct {
 	snap    *Snapshot
-	days    []frameDay
+	parts   []framePart
 	columns [][]uint64 // by number; nil where no bit was ever set
 	dirty   []bool     // by number: the frame at hand has a bit
 	places  int        // bits of each column in the frame at hand
@@ -47,13 +46,13 @@ type Frames struct {
 	lows    []uint16 // with room for a container
 }
 
-// frameDay is a day that goes into a column. Those of a filter give no position a
-// place in a frame.
-type frameDay struct {
-	column int
-	filter bool
-	key    dayKey
-	bucket *bolt.Bucket // of its chunks; nil where none is folded
+// framePart is a day, or the remembered union of a period, that goes into a column.
+// Those of a filter give no position a place in a frame.
+type framePart struct {
+	column   int
+	filter   bool
+	timeline *timeline
+	part
 }
 
 const (
@@ -89,13 +88,14 @@ func (f *Frames) Filter(column int, e Event, p Period) error { return f.add(colu
 
 func (f *Frames) add(column int, filter bool, e Event, p Period) error {
 	return f.snap.do("days of event "+e.Name, func() error {
-		keys, err := f.snap.storedKeys(e.number, p)
-		for i := 0; i < len(keys) && err == nil; i++ {
-			d := frameDay{column: column, filter: filter, key: keys[i]}
-			d.bucket, err = f.snap.chunkBucket(keys[i])
-			f.days = append(f.days, d)
+		t, err := f.snap.timelineOf(e.number)
+		if err != nil {
+			return err
 		}
-		return err
+		for _, part := range t.cover(p) {
+			f.parts = append(f.parts, framePart{column, filter, t, part})
+		}
+		return nil
 	})
 }
 
@@ -104,13 +104,13 @@ func (f *Frames) add(column int, filter bool, e Event, p Period) error {
 func (f *Frames) Open(number uint32, filters map[int]*roaring.Bitmap) error {
 	f.strands = f.strands[:0]
 	return f.snap.do("frames", func() error {
-		for _, d := range f.days {
-			s, ok, err := f.snap.strandOf(d, number)
-			if err != nil {
-				return fmt.Errorf("%s: %w", d.key.day(), err)
+		for _, p := range f.parts {
+			sources, err := f.snap.partSources(p.timeline, p.part, number, nil)
+			for i := 0; i < len(sources) && err == nil; i++ {
+				err = f.addSource(p.column, p.filter, sources[i])
 			}
-			if ok {
-				f.strands = append(f.strands, s)
+			if err != nil {
+				return fmt.Errorf("%s: %w", p.day, err)
 			}
 		}
 		for column, b := range filters {
@@ -125,6 +125,16 @@ func (f *Frames) Open(number uint32, filters map[int]*roaring.Bitmap) error {
 		}
 		return nil
 	})
+}
+
+// addSource adds a strand, unless it is empty.
+func (f *Frames) addSource(column int, filter bool, from source) error {
+	s, ok, err := strandOf(column, from)
+	s.filter = filter
+	if ok && err == nil {
+		f.strands = append(f.strands, s)
+	}
+	return err
 }
 
 // Next makes the next frame of the chunk, and reports whether there is one. It

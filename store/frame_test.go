@@ -106,6 +106,11 @@ func fillFrames(t *testing.T, rng *rand.Rand, db *store.DB, first store.Day, day
 		t.Fatal(err)
 	}
 	for range rng.IntN(60) {
+		if rng.IntN(30) == 0 {
+			if err := db.Remember(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
 		i, p := rng.IntN(days), rng.Uint32N(1<<17)
 		id, d := strconv.FormatUint(uint64(p), 10), first+store.Day(i)
 		if all := slices.Collect(maps.Keys(marked[i])); len(all) > 0 && rng.IntN(2) == 0 {

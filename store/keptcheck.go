@@ -130,7 +130,7 @@ func (r *reader) checkRollup(t, plain *timeline, u *rollup, number uint32, one, 
 	if err != nil {
 		return err
 	}
-	a, b := one.positions(nil), two.positions(nil)
+	a, b := one.positions(), two.positions()
 	if !slices.Equal(a, b) {
 		return corruptf("the union of %s has %d positions, by the days %d, or others", u.period, len(a), len(b))
 	}

@@ -435,7 +435,7 @@ func (p *pass) union(r *reader, t *timeline, k keptKey, old []byte, parts []part
 		out.read += len(s.chunk.data)
 	}
 	c := rollupChange{key: k, number: number, old: old}
-	c.value, err = sealPositionsAs(tagRollup, rollupSealKey(k, number), number, r.set, p.seen.positions(nil))
+	c.value, err = sealPositionsAs(tagRollup, rollupSealKey(k, number), number, r.set, p.seen.positions())
 	if err != nil {
 		return err
 	}

@@ -214,16 +214,19 @@ func (r *reader) daySource(k dayKey, number uint32) (s source, err error) {
 // sources returns what the union of parts is made of within one chunk.
 func (r *reader) sources(t *timeline, parts []part, number uint32) (all []source, err error) {
 	for _, p := range parts {
-		if p.rollup != nil {
-			all, err = r.rollupSources(t, p.rollup, number, all)
-		} else {
-			all, err = r.daySources(t, p.day, number, all)
-		}
-		if err != nil {
+		if all, err = r.partSources(t, p, number, all); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
+}
+
+// partSources appends the sources of one part.
+func (r *reader) partSources(t *timeline, p part, number uint32, to []source) ([]source, error) {
+	if p.rollup != nil {
+		return r.rollupSources(t, p.rollup, number, to)
+	}
+	return r.daySources(t, p.day, number, to)
 }
 
 // daySources appends the source of a day, unless it is empty.
@@ -271,8 +274,8 @@ func (r *reader) rollupSources(t *timeline, u *rollup, number uint32, to []sourc
 	return to, nil
 }
 
-// opsWithin returns, in no order, the positions that the journal sets in a chunk on
-// any day of a period, and whether it clears any.
+// opsWithin returns, ascending, the positions that the journal sets in a chunk on any
+// day of a period, and whether it clears any.
 func (r *reader) opsWithin(event uint32, p Period, number uint32) (set []uint32, cleared bool) {
 	last := makeDayKey(event, p.Last)
 	r.view.days.Ascend(makeDayKey(event, p.First), func(k dayKey, d *dayOps) bool {
@@ -291,7 +294,8 @@ func (r *reader) opsWithin(event uint32, p Period, number uint32) (set []uint32,
 		}
 		return true
 	})
-	return set, cleared
+	slices.Sort(set)
+	return slices.Compact(set), cleared
 }
 
 // periodNumbers lists, ascending, the chunks in which the event may have bits on

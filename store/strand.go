@@ -36,36 +36,24 @@ type container struct {
 // noKey is above every upper half.
 const noKey = 1 << 16
 
-// strandOf returns the strand of a day in a chunk, at its first container; ok is
-// false where the day has no bits there.
-func (r *reader) strandOf(d frameDay, number uint32) (s strand, ok bool, err error) {
-	s.column, s.filter = d.column, d.filter
-	if ops := r.view.opsOf(d.key, number); ops != nil {
-		b, err := r.dayChunk(d.key, number)
+// strandOf returns the strand of a source, at its first container; ok is false where
+// it has no bits.
+func strandOf(column int, from source) (s strand, ok bool, err error) {
+	s.column = column
+	switch {
+	case from.ops != nil:
+		b, err := from.bitmap()
 		if err != nil || b.IsEmpty() {
 			return s, false, err
 		}
 		return s, true, s.ofBitmap(b)
+	case from.chunk.kind == chunkRoaring:
+		return s, true, s.ofBytes(from.chunk.data)
 	}
-	if d.bucket == nil {
-		return s, false, nil
-	}
-	v, err := r.chunkValue(d.bucket, d.key, number)
-	if v == nil || err != nil {
+	if s.list, err = from.positions(); err != nil || len(s.list) == 0 {
 		return s, false, err
 	}
-	c, err := r.openChunk(d.key, number, v)
-	if err != nil {
-		return s, false, err
-	}
-	if c.kind == chunkList {
-		s.list, err = c.positions(make([]uint32, 0, c.card))
-		if err != nil {
-			return s, false, err
-		}
-		return s, true, s.advance()
-	}
-	return s, true, s.ofBytes(c.data)
+	return s, true, s.advance()
 }
 
 // ofBitmap has the strand walk through a bitmap that is not empty.
