@@ -105,6 +105,11 @@ func (l *Loader) Add(event, id string, day Day) error {
 	} else if err := checkBrand(event, e.brand, id, brand); err != nil {
 		return err
 	}
+	return l.add(e, mixed, id, day)
+}
+
+// add takes a row that was checked.
+func (l *Loader) add(e *loadEvent, mixed placement.Mixed, id string, day Day) error {
 	d := l.last
 	if d == nil || d.key.event != e || d.key.day != day {
 		d = l.day(loadKey{e, day})

@@ -212,31 +212,44 @@ func (s *Snapshot) idsAt(b placement.Brand, placements, only *roaring.Bitmap) it
 // gives, of these only those at some positions unless that is nil, and moves the
 // iterator past the chunk.
 func (r *reader) membersIn(b placement.Brand, number uint32, it roaring.IntPeekable, only *roaring.Bitmap) ([]string, error) {
+	entries, err := r.entriesIn(b, number, it, only)
+	if err != nil {
+		return nil, err
+	}
+	ids, first := make([]string, len(entries)), 0
+	for i, e := range entries {
+		if ids[i], err = r.idOf(b, e); err != nil {
+			return nil, err
+		}
+		if e.mixed.Placement() != entries[first].mixed.Placement() {
+			first = i
+		}
+		if i > first {
+			slices.Sort(ids[first : i+1])
+		}
+	}
+	return ids, nil
+}
+
+// entriesIn is membersIn of entries, those at one placement in order of residue.
+func (r *reader) entriesIn(b placement.Brand, number uint32, it roaring.IntPeekable, only *roaring.Bitmap) (entries []idEntry, err error) {
 	known, err := r.idsIn(b, number)
 	if err != nil {
 		return nil, err
 	}
-	var ids []string
 	i := 0
 	for it.HasNext() && it.PeekNext()>>r.set.registryBits() == number {
 		p := it.Next()
 		for i < len(known) && known[i].mixed.Placement() < p {
 			i++
 		}
-		first := len(ids)
 		for ; i < len(known) && known[i].mixed.Placement() == p; i++ {
-			if only != nil && !only.Contains(known[i].pos) {
-				continue
+			if only == nil || only.Contains(known[i].pos) {
+				entries = append(entries, known[i])
 			}
-			id, err := r.idOf(b, known[i])
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
 		}
-		slices.Sort(ids[first:])
 	}
-	return ids, nil
+	return entries, nil
 }
 
 // idOf writes a known id as it was given.
@@ -252,6 +265,16 @@ func (r *reader) idOf(b placement.Brand, e idEntry) (string, error) {
 		return "", corruptf("registry of brand %q: %#x is no id", b, uint64(e.mixed))
 	}
 	return id, nil
+}
+
+// idOrResidue is idOf, with a placeholder in a store without strings: "?" and the
+// residue in hexadecimal.
+func (r *reader) idOrResidue(b placement.Brand, e idEntry) (string, error) {
+	id, err := r.idOf(b, e)
+	if errors.Is(err, errNoStrings) {
+		return fmt.Sprintf("?%08x", e.mixed.Residue()), nil
+	}
+	return id, err
 }
 
 // Known reports whether the id was ever marked, and lists the other known ids
@@ -273,10 +296,7 @@ func (s *Snapshot) Known(id string) (known bool, sharing []string, err error) {
 				known = true
 				continue
 			}
-			other, err := s.idOf(brand, ids[i])
-			if errors.Is(err, errNoStrings) {
-				other, err = fmt.Sprintf("?%08x", ids[i].mixed.Residue()), nil
-			}
+			other, err := s.idOrResidue(brand, ids[i])
 			if err != nil {
 				return err
 			}

@@ -90,6 +90,7 @@ func runModel(t *rapid.T, m *model, ids []string, dir string) {
 	})
 	k.verify(t)
 	k.rebuild(t)
+	k.convert(t)
 }
 
 // machine is a store with its model.

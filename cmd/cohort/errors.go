@@ -85,7 +85,7 @@ func message(err error) string {
 		text string
 	}{
 		{store.ErrNotExist, `make one with "cohort init" or "cohort import", or name another with --db`},
-		{store.ErrExist, "name another with --db"},
+		{store.ErrExist, "name another file"},
 		{store.ErrInUse, "wait for it with --wait 30s"},
 		{store.ErrNewerFormat, "use a newer cohort"},
 		{store.ErrNoSet, `list them with "cohort sets"`},

@@ -115,6 +115,7 @@ func (a *app) root() *cobra.Command {
 		}},
 		{"The store:", []func() *cobra.Command{
 			a.eventsCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand, a.verifyCommand,
+			a.convertCommand,
 		}},
 		{"More:", []func() *cobra.Command{a.demoCommand, a.generateCommand, a.versionCommand, a.completionCommand}},
 	} {
