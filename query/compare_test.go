@@ -43,6 +43,7 @@ func (w *world) askAll(t *testing.T) {
 		w.askCount(t, src)
 		w.askExpr(t, src)
 	}
+	w.askTop(t, src)
 	for range 3 {
 		w.askFunnel(t, src)
 		w.askOrdered(t, src)

@@ -582,3 +582,19 @@ func ExampleUniques() {
 	// /docs 2
 	// true
 }
+
+func ExampleTop() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+
+	top, err := query.Top(context.Background(), db, "", query.Month(2026, time.January), 2)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, e := range top {
+		fmt.Println(e.Event, e.Marks, "marks on", e.Days, "days, at most", e.Best)
+	}
+	// Output:
+	// active 12 marks on 4 days, at most 4
+	// registered 5 marks on 1 days, at most 5
+}

@@ -107,19 +107,16 @@ func eachChunk(ctx context.Context, chunks []uint32, f func(chunk uint32) error)
 	return ctx.Err()
 }
 
-// size returns the number of positions in a node's set. A union of one stored
-// day is answered by what is noted about it, without reading any chunk.
+// size returns the number of positions in a node's set. A saved set, and a union of
+// one stored day or of a remembered period, are answered by what is noted about them,
+// without reading any chunk.
 func (v *view) size(ctx context.Context, n node) (uint64, error) {
+	if s, ok := n.(saved); ok {
+		return s.set.Count, nil
+	}
 	if u, ok := n.(union); ok {
-		days, err := v.snap.Days(u.event, u.days)
-		if err != nil {
-			return 0, err
-		}
-		switch len(days) {
-		case 0:
-			return 0, nil
-		case 1:
-			return days[0].Count, nil
+		if count, ok, err := v.snap.PeriodCount(u.event, u.days); ok || err != nil {
+			return count, err
 		}
 	}
 	set, err := bitsOf(v.snap, n)

@@ -298,6 +298,10 @@ func (m *remembering) check(t *testing.T) {
 			if m.rng.IntN(3) == 0 {
 				p = e.Period()
 			}
+			e, _, err := s.Event(name)
+			if n, ok, countErr := s.PeriodCount(e, p); err != nil || countErr != nil || ok && n != want.union(p).GetCardinality() {
+				t.Fatalf("event %s, %s: count %d, %v, %v, want %d", name, p, n, err, countErr, want.union(p).GetCardinality())
+			}
 			if got, err := s.Bitmap(name, p); err != nil || !got.Equals(want.union(p)) {
 				t.Fatalf("event %s, %s: bits %v, %v, want %v", name, p, got, err, want.union(p))
 			}

@@ -114,7 +114,7 @@ func (a *app) root() *cobra.Command {
 			a.exportCommand,
 		}},
 		{"The store:", []func() *cobra.Command{
-			a.eventsCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand, a.verifyCommand,
+			a.eventsCommand, a.topCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand, a.verifyCommand,
 			a.convertCommand,
 		}},
 		{"More:", []func() *cobra.Command{a.demoCommand, a.generateCommand, a.versionCommand, a.completionCommand}},
