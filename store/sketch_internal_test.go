@@ -52,7 +52,7 @@ func TestSketchIsTheLibrarys(t *testing.T) {
 		}
 		return h
 	}
-	for _, p := range []uint8{minPrecision, 12, defaultPrecision, maxPrecision} {
+	for _, p := range []uint8{minPrecision, 12, defaultPrecision} {
 		for _, most := range []int{1, 30, 5 << p / 16} {
 			lib, err := hyperloglog.NewSketch(p, true)
 			if err != nil {
@@ -65,7 +65,7 @@ func TestSketchIsTheLibrarys(t *testing.T) {
 					hashes[i] = hash()
 					lib.InsertHash(hashes[i])
 				}
-				if r.IntN(2) == 0 {
+				if len(hashes) < 300 && r.IntN(2) == 0 {
 					for _, h := range hashes {
 						held := s.holds(h)
 						if changed := s.add([]uint64{h}); held != (changed == 0) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"cohort/placement"
@@ -159,7 +160,7 @@ func TestVisitModel(t *testing.T) {
 		opts := options(kind)
 		opts.SketchPrecision = rapid.SampledFrom([]int{10, 10, 10, 11}).Draw(t, "precision")
 		opts.WeekStart = rapid.SampledFrom([]store.WeekStart{store.Monday, store.Sunday}).Draw(t, "week start")
-		opts.FoldMarks = rapid.SampledFrom([]int{0, 5, 3000}).Draw(t, "FoldMarks")
+		opts.FoldMarks = rapid.SampledFrom([]int{0, 5, 500}).Draw(t, "FoldMarks")
 		m := &visitMachine{
 			visitModel: visitModel{kind: kind, p: uint8(opts.SketchPrecision), pages: make(map[modelPage]map[store.Day]map[uint64]bool)},
 			dir:        dir, opts: opts, path: filepath.Join(dir, "0"),
@@ -202,7 +203,7 @@ func must(t tb, err error) {
 }
 
 func (m *visitMachine) checkNow(t *rapid.T) {
-	if m.r.IntN(8) > 0 { // the library takes most of the time
+	if m.r.IntN(12) > 0 { // the library takes most of the time
 		return
 	}
 	m.checkAll(t)
@@ -233,7 +234,7 @@ func (m *visitMachine) id(n int) string {
 }
 
 func (m *visitMachine) draw(ids int) store.Visit {
-	page := fmt.Sprintf("/page/%d", m.r.IntN(6)*100) // some in other blocks
+	page := fmt.Sprintf("/page/%d", m.r.IntN(6)*50) // some in other blocks
 	return store.Visit{Page: page, ID: m.id(m.r.IntN(ids)), Day: today - store.Day(m.r.IntN(60)*m.r.IntN(2)) + 1}
 }
 
@@ -241,7 +242,7 @@ func (m *visitMachine) draw(ids int) store.Visit {
 func (m *visitMachine) fill(t *rapid.T) {
 	l, err := m.db.LoadVisits(ctx)
 	must(t, err)
-	for i := range 600 {
+	for i := range 300 {
 		must(t, l.Add(fmt.Sprintf("/page/%d", i), m.id(0), today-200))
 	}
 	_, err = l.Close()
@@ -280,7 +281,7 @@ func (m *visitMachine) visits(n, ids int) []store.Visit {
 }
 
 func (m *visitMachine) many(t *rapid.T) {
-	visits := m.visits(m.r.IntN(5000), 600)
+	visits := m.visits(m.r.IntN(900), 600)
 	tally, err := m.db.ObserveMany(ctx, slices.Values(visits))
 	must(t, err)
 	if int(tally.Marks()) != len(visits) || tally.Shared != 0 {
@@ -292,7 +293,7 @@ func (m *visitMachine) many(t *rapid.T) {
 }
 
 func (m *visitMachine) load(t *rapid.T) {
-	visits := m.visits(m.r.IntN(800), 600)
+	visits := m.visits(m.r.IntN(400), 600)
 	l, err := m.db.LoadVisits(ctx)
 	must(t, err)
 	for _, v := range visits {
@@ -327,4 +328,89 @@ func (m *visitMachine) crash(t *rapid.T) {
 	must(t, m.db.Close())
 	m.path = path
 	m.db = mustOpen(t, m.path, m.opts)
+}
+
+// TestVisitsConcurrent observes, loads, marks, folds and asks at once, and compares
+// what there is in the end with the model. Estimates never fall meanwhile.
+func TestVisitsConcurrent(t *testing.T) {
+	opts := options(placement.Number)
+	opts.FoldMarks = 300
+	db := mustOpen(t, filepath.Join(workDir(t), "db"), opts)
+	defer mustClose(t, db)
+	const writers, visits = 6, 400
+	visit := func(w, i int) store.Visit {
+		return store.Visit{Page: fmt.Sprint("page ", (w+i)%5), ID: fmt.Sprint(w*i%700 + i), Day: today - store.Day(i%3)}
+	}
+	var writing, rest sync.WaitGroup
+	fail := func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for w := range writers {
+		writing.Go(func() {
+			for i := range visits {
+				v := visit(w, i)
+				_, err := db.Observe(ctx, v.Page, v.ID, v.Day)
+				fail(err)
+				if i%20 == w {
+					_, err = db.Mark(ctx, "event", v.ID, v.Day)
+					fail(err)
+				}
+			}
+		})
+	}
+	writing.Go(func() {
+		for from := 0; from < visits; from += 100 {
+			var some []store.Visit
+			for i := range 5000 { // straight into the sketches
+				some = append(some, visit(writers, from+i%100))
+			}
+			_, err := db.ObserveMany(ctx, slices.Values(some))
+			fail(err)
+		}
+	})
+	done := make(chan struct{})
+	rest.Go(func() {
+		last := uint64(0)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			fail(db.Fold(ctx))
+			s, err := db.Snapshot()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			all := store.Period{First: today - 2, Last: today}
+			n, err := s.SiteUniques(placement.Brand{}, all)
+			fail(err)
+			if n.Count < last {
+				t.Errorf("uniques of the site fall from %d to %d", last, n.Count)
+			}
+			last = n.Count
+			_, err = s.TopPages(2, all)
+			fail(err)
+			fail(s.Close())
+		}
+	})
+	writing.Wait()
+	close(done)
+	rest.Wait()
+	m := &visitModel{kind: placement.Number, p: 14, pages: make(map[modelPage]map[store.Day]map[uint64]bool)}
+	for w := range writers + 1 {
+		for i := range visits {
+			v := visit(w, i)
+			m.add(t, v.Page, v.ID, v.Day)
+		}
+	}
+	s, err := db.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m.check(t, s)
 }
