@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"cohort/store/internal/kernel"
 
@@ -124,5 +123,5 @@ func evaluate(sets []*Bits, chunk uint32, fn func(w *workspace, sets []*kernel.E
 			return err
 		}
 	}
-	return s.do(fmt.Sprintf("chunk %d", chunk), func() error { return fn(w, exprs) })
+	return s.do("sets", func() error { return fn(w, exprs) })
 }

@@ -9,6 +9,9 @@ func (e *Evaluator) Append(to []byte, x *Expr) []byte {
 	var heads, body []byte
 	u := x.first()
 	for key := range u.n {
+		if x.absent(key) {
+			continue
+		}
 		e.begin()
 		c := e.one(e.operand(x, key))
 		if c.card == 0 {

@@ -40,10 +40,30 @@ const sparseMost = 8192
 // were filled for.
 func (e *Evaluator) Count(x *Expr) (n uint64) {
 	for key := range x.keys() {
+		if x.absent(key) {
+			continue
+		}
 		e.begin()
 		n += uint64(e.count(x, key))
 	}
 	return n
+}
+
+// absent reports whether an expression is seen to be empty at a key: in thin chunks
+// it mostly is.
+func (x *Expr) absent(key int) bool {
+	if x.union != nil {
+		return x.union.n[key] == 0
+	}
+	if x.op != And {
+		return false
+	}
+	for _, t := range x.terms {
+		if u := t.x.union; !t.not && u != nil && u.n[key] == 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // begin forgets what was made for the last key.

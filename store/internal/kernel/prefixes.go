@@ -5,6 +5,9 @@ package kernel
 // sets past an empty intersection are not read.
 func (e *Evaluator) Prefixes(sets []*Expr, reached, sizes []uint64) {
 	for key := range sets[0].keys() {
+		if sizes == nil && sets[0].absent(key) {
+			continue
+		}
 		e.begin()
 		e.prefixes(sets, key, reached, sizes)
 	}
