@@ -58,7 +58,7 @@ func (r LifecycleReport) MarshalJSON() ([]byte, error) {
 // how many of the period before are dormant.
 //
 // It reads each day of the event up to the end of the span once, chunk by chunk.
-// Memory is 12 KiB at most for each period. Errors that match [ErrUsage]: a period
+// Memory is up to 16 KiB for each period. Errors that match [ErrUsage]: a period
 // that does not exist, From after To, an option out of range, [ErrTwoBrands], more
 // than 100,000 rows. Others are the context's or the store's.
 func Lifecycle(ctx context.Context, src Source, event string, o LifecycleOptions) (*LifecycleReport, error) {

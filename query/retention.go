@@ -194,7 +194,7 @@ func (r RetentionReport) MarshalJSON() ([]byte, error) {
 // another, offset 0 is not 100 %.
 //
 // It reads each day of either event once, chunk by chunk; cohorts of first days
-// also read all days before the span. Memory is 24 KiB at most for each period.
+// also read all days before the span. Memory is up to 32 KiB for each period.
 // Errors that match [ErrUsage]: a period that does not exist, From after To,
 // options that are out of range or do not go together, [ErrTwoBrands], more than
 // 100,000 rows or 4,194,304 cells; from own start each day has its cells. Others

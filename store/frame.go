@@ -16,7 +16,7 @@ import (
 //	f := snap.Frames(columns)
 //	f.Add(0, event, monday) …
 //	for each chunk {
-//		f.Open(chunk)
+//		f.Open(chunk, nil)
 //		for f.Next() { … f.Column(0), f.Column(1) … }
 //	}
 //	err := f.Err()
@@ -28,7 +28,7 @@ import (
 // out as they stand.
 //
 // Each day's part of a chunk is read once, where it lies in the file: a mark in a
-// sparse chunk takes 2 to 3 ns. Memory is 12 KiB at most for each column that has
+// sparse chunk takes 2 to 3 ns. Memory is up to 16 KiB for each column that has
 // a bit, and 600 KiB. Frames is for one goroutine, and ends with its snapshot.
 type Frames struct {
 	snap    *Snapshot
