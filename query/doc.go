@@ -58,7 +58,7 @@
 // context is checked between chunks. A count that takes longer than 100 µs goes on
 // with a goroutine for each processor. The count of one day is noted in the store.
 // Reports about how days overlap lay the days of a chunk side by side, read each
-// once, and take some ns a mark and a few KiB a period; see [store.Frames].
+// once, and take tens of ns a mark and a few KiB a period; see [store.Frames].
 // Questions about one id, [Streak], [Calendar] and [CheckIn], look up one bit a day.
 //
 // # Errors
