@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -189,7 +190,7 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 }
 
 // openToImport opens the store, or creates it; for a dry run it opens a copy. End
-// closes it.
+// has what was imported remembered, and closes it.
 func (a *app) openToImport(ctx context.Context, f importFlags) (db *store.DB, end io.Closer, err error) {
 	if f.dryRun {
 		return a.openCopy(ctx, f.creation)
@@ -197,5 +198,21 @@ func (a *app) openToImport(ctx context.Context, f importFlags) (db *store.DB, en
 	if db, err = a.openToWrite(ctx, f.creation, store.CreateMissing); err != nil {
 		return nil, nil, err
 	}
-	return db, db, nil
+	return db, importEnd{ctx, db}, nil
+}
+
+// importEnd closes a store after an import. What comes later asks about it, so first
+// days and unions of periods are brought up to date first, unless the user has had
+// enough.
+type importEnd struct {
+	ctx context.Context
+	db  *store.DB
+}
+
+func (e importEnd) Close() error {
+	err := e.db.Remember(e.ctx)
+	if e.ctx.Err() != nil {
+		err = nil
+	}
+	return errors.Join(err, e.db.Close())
 }
