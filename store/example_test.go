@@ -428,3 +428,40 @@ func ExampleDB_Verify() {
 	// Output:
 	// 1 event, 0 faults
 }
+
+func ExampleDB_Remember() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+	first := store.Date(2026, time.January, 5)
+	for d := range store.Day(3) {
+		if _, err := db.Mark(ctx, "active", "PLR0KHTOWnGLuC", first+d); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := db.Mark(ctx, "active", "PLR0FEeBIAB8Z4", first+2); err != nil {
+		log.Fatal(err)
+	}
+	if err := errors.Join(db.Fold(ctx), db.Remember(ctx)); err != nil {
+		log.Fatal(err)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer snap.Close()
+	e, _, err := snap.Event("active")
+	if err != nil {
+		log.Fatal(err)
+	}
+	days, known, err := snap.FirstCounts(e, e.Period())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range days {
+		fmt.Println(d.Day, d.Count, known)
+	}
+	// Output:
+	// 2026-01-05 1 true
+	// 2026-01-07 1 true
+}

@@ -242,6 +242,20 @@ func (r *reader) keptRecord(k keptKey) (rec keptRecord, ok bool, err error) {
 	return rec, true, nil
 }
 
+// eachKept calls fn with every record.
+func (r *reader) eachKept(fn func(keptKey, keptRecord)) error {
+	first, last := keptKey{0, MinDay, 0}.bytes(), keptKey{1<<32 - 1, MaxDay, keptYear}.bytes()
+	return scan(r.tx.Bucket(bucketKept), first, last, keptHolds, func(key, v []byte) error {
+		k, ok := parseKeptKey(key)
+		if !ok {
+			return corruptf("key %x names nothing that is remembered", key)
+		}
+		rec, _ := unsealKept(key, v)
+		fn(k, rec)
+		return nil
+	})
+}
+
 func (w *writer) putKept(k keptKey, rec keptRecord) error {
 	b, err := w.createLater(bucketKept)
 	if err != nil {

@@ -9,18 +9,19 @@ import (
 
 // Stats says what a store takes.
 type Stats struct {
-	FileBytes     int64  // size of the file
-	PageSize      int    // bytes
-	Pages         int64  // up to the last one that was ever used
-	FreePages     int64  // of these free; −1 where it is not known, open for reading only
-	JournalOps    uint64 // operations and ids not yet folded
-	JournalBytes  uint64 // of their records
-	RegistryBytes uint64 // pages of all brands' registries, tables of ordinals included
-	HeapBytes     uint64 // estimated memory of what is not folded
-	Sketches      uint64 // of pages and days, without what the journal holds
-	SketchBytes   uint64 // of them in the file
-	Events        []Event
-	Sets          []SavedSet
+	FileBytes       int64  // size of the file
+	PageSize        int    // bytes
+	Pages           int64  // up to the last one that was ever used
+	FreePages       int64  // of these free; −1 where it is not known, open for reading only
+	JournalOps      uint64 // operations and ids not yet folded
+	JournalBytes    uint64 // of their records
+	RegistryBytes   uint64 // pages of all brands' registries, tables of ordinals included
+	RememberedBytes uint64 // chunks of first days and unions of periods
+	HeapBytes       uint64 // estimated memory of what is not folded
+	Sketches        uint64 // of pages and days, without what the journal holds
+	SketchBytes     uint64 // of them in the file
+	Events          []Event
+	Sets            []SavedSet
 }
 
 // Stats measures the store. Cost: the registry's and the journal's pages and
@@ -58,6 +59,9 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 			b.Add(ordinals.Stats())
 		}
 		st.RegistryBytes = uint64(b.LeafAlloc + b.BranchAlloc)
+		if err := s.eachKept(func(_ keptKey, rec keptRecord) { st.RememberedBytes += rec.bytes }); err != nil {
+			return err
+		}
 		days, err := s.sketchDaysIn(Period{MinDay, MaxDay})
 		for _, d := range days {
 			t, err := s.sketchTotal(d)

@@ -39,6 +39,7 @@ type statsResult struct {
 	JournalOps    uint64      `json:"journal_ops"`
 	JournalBytes  uint64      `json:"journal_bytes"`
 	RegistryBytes uint64      `json:"registry_bytes"`
+	Remembered    uint64      `json:"remembered_bytes"` // first days and unions of periods
 	HeapBytes     uint64      `json:"heap_bytes"`
 	Sketches      uint64      `json:"sketches"`
 	SketchBytes   uint64      `json:"sketch_bytes"`
@@ -75,7 +76,7 @@ func (a *app) stats(snap *store.Snapshot, big int) error {
 	r := statsResult{
 		Positions: positionsName(snap.Config()),
 		FileBytes: st.FileBytes, PageSize: st.PageSize, Pages: st.Pages,
-		JournalOps: st.JournalOps, JournalBytes: st.JournalBytes, RegistryBytes: st.RegistryBytes, HeapBytes: st.HeapBytes,
+		JournalOps: st.JournalOps, JournalBytes: st.JournalBytes, RegistryBytes: st.RegistryBytes, Remembered: st.RememberedBytes, HeapBytes: st.HeapBytes,
 		Sketches: st.Sketches, SketchBytes: st.SketchBytes,
 		Events: make([]eventSize, len(st.Events)), Sets: make([]setResult, len(st.Sets)), Biggest: make([]daySize, len(biggest)),
 	}
@@ -109,8 +110,8 @@ func each(bytes, n uint64) *float64 {
 // writeStats writes the sizes of the file, of the events, and of the biggest days
 // as tables; as CSV the events only, which are the table of one kind of row.
 func (a *app) writeStats(r statsResult) error {
-	file := &grid{head: []string{"positions", "file_bytes", "page_size", "pages", "free_pages", "journal_ops", "journal_bytes", "registry_bytes", "heap_bytes", "sketches", "sketch_bytes"}}
-	file.add(orNil(r.Positions), r.FileBytes, r.PageSize, r.Pages, orNil(r.FreePages), r.JournalOps, r.JournalBytes, r.RegistryBytes, r.HeapBytes, r.Sketches, r.SketchBytes)
+	file := &grid{head: []string{"positions", "file_bytes", "page_size", "pages", "free_pages", "journal_ops", "journal_bytes", "registry_bytes", "remembered_bytes", "heap_bytes", "sketches", "sketch_bytes"}}
+	file.add(orNil(r.Positions), r.FileBytes, r.PageSize, r.Pages, orNil(r.FreePages), r.JournalOps, r.JournalBytes, r.RegistryBytes, r.Remembered, r.HeapBytes, r.Sketches, r.SketchBytes)
 	events := &grid{head: []string{"event", "days", "marks", "bytes", "bytes_per_id"}}
 	for _, e := range r.Events {
 		events.add(e.Event, e.Days, e.Marks, e.Bytes, orNil(e.BytesPerID))
