@@ -388,8 +388,13 @@ func loadFile() []store.Mark {
 	return rows
 }
 
-func childLoad(path, _ string) error {
-	db, err := store.Open(path, options(placement.String))
+func childLoad(path, seed string) error {
+	opts := options(placement.String)
+	var err error
+	if opts.Positions, err = store.ParsePositions(seed); err != nil {
+		return err
+	}
+	db, err := store.Open(path, opts)
 	if err != nil {
 		return err
 	}
@@ -414,7 +419,8 @@ func childLoad(path, _ string) error {
 }
 
 // TestKillLoad kills a load at random moments. The rows on disk must be those of
-// whole batches, and loading the file again must end where one load ends.
+// whole batches, and loading the file again must end where one load ends, whatever
+// the kind of the store.
 func TestKillLoad(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
@@ -431,7 +437,7 @@ func TestKillLoad(t *testing.T) {
 	mustClose(t, whole)
 	for round := range long(5, 75) {
 		path := filepath.Join(dir, "killed")
-		c := startChild(t, "load", path, 0)
+		c := startChild(t, "load", path, kindOf(round))
 		c.await(t, "open")
 		time.AfterFunc(time.Duration(rng.IntN(150))*time.Millisecond, func() { c.kill(t) })
 		said := 0
@@ -481,7 +487,7 @@ func compareLoaded(t *testing.T, db *store.DB, rows []store.Mark, said int) {
 	for _, e := range events {
 		got += e.Marks
 	}
-	m, n := newModel(placement.String, false, false), 0
+	m, n := newModel(placement.String, db.Config().Positions == store.Dense, false), 0
 	for want := uint64(0); want < got || n < said; n += loadBatch {
 		if n == len(rows) {
 			t.Fatalf("%d marks, more than there are rows", got)

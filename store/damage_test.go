@@ -29,6 +29,9 @@ func damaged(t testing.TB, path string, closed bool) {
 	dir := t.TempDir()
 	opts := options(placement.Branded)
 	opts.SketchPrecision = 10
+	if closed { // one of each kind
+		opts = inDense(opts)
+	}
 	db := mustOpen(t, filepath.Join(dir, "db"), opts)
 	var rows []store.Mark
 	for day := range store.Day(90) { // the totals fill more than a page

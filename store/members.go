@@ -158,9 +158,9 @@ func (s *Snapshot) Members(b placement.Brand, set *roaring.Bitmap) iter.Seq2[str
 	return func(yield func(string, error) bool) {
 		placements, only := set, (*roaring.Bitmap)(nil)
 		if s.set.dense() {
-			only = set
+			only = s.given(b, set)
 			err := s.do("members", func() (err error) {
-				placements, err = s.placementSet(b, set)
+				placements, err = s.placementSet(b, only)
 				return err
 			})
 			if err != nil {

@@ -34,6 +34,15 @@ func options(kind placement.Kind) *store.Options {
 	return &store.Options{IDs: kind, Now: noon, FoldAge: -1}
 }
 
+// kindOf is hashed and dense in turn, for tests that run rounds.
+func kindOf(round int) store.Positions { return store.Hashed + store.Positions(round%2) }
+
+// inDense are options of a dense store.
+func inDense(opts *store.Options) *store.Options {
+	opts.Positions = store.Dense
+	return opts
+}
+
 func mustOpen(t tb, path string, opts *store.Options) *store.DB {
 	t.Helper()
 	db, err := store.Open(path, opts)
@@ -79,8 +88,11 @@ type model struct {
 func (m *model) options() *store.Options {
 	opts := options(m.kind)
 	opts.DropStrings = m.drop
-	if m.dense {
+	switch {
+	case m.dense:
 		opts.Positions = store.Dense
+	case m.kind != placement.Number:
+		opts.Positions = store.Hashed
 	}
 	return opts
 }

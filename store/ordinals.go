@@ -124,6 +124,17 @@ func (r *reader) placementsOf(b placement.Brand, at *roaring.Bitmap) ([]uint32, 
 	return placements, nil
 }
 
+// given returns those of some positions that were given to ids of the brand.
+func (r *reader) given(b placement.Brand, positions *roaring.Bitmap) *roaring.Bitmap {
+	next := r.view.ordinalsOf(b).next
+	if positions.IsEmpty() || uint64(positions.Maximum()) < next {
+		return positions
+	}
+	positions = positions.Clone()
+	positions.RemoveRange(next, ordinalsMax)
+	return positions
+}
+
 // placementSet returns positions of a brand as placements.
 func (r *reader) placementSet(b placement.Brand, positions *roaring.Bitmap) (*roaring.Bitmap, error) {
 	if !r.set.dense() {

@@ -311,7 +311,8 @@ func (r *reader) dayChunk(k dayKey, number uint32) (*roaring.Bitmap, error) {
 
 // Bitmap returns the union of the event's days in the period as one bitmap over
 // placements, which is the caller's. It is empty for an event never written. In a
-// dense store the placements of the ids are looked up: two ids may be one of them.
+// dense store the placements of the ids are looked up: two ids may be one of them, and
+// MembersAt, not Members, lists who stands there.
 func (s *Snapshot) Bitmap(event string, p Period) (*roaring.Bitmap, error) {
 	e, ok, err := s.Event(event)
 	if err != nil || !ok {

@@ -119,8 +119,14 @@ func mustRead(t testing.TB, path string) []byte {
 // TestReplayStrings: an id's string may stand in the journal behind another mark
 // of the same id.
 func TestReplayStrings(t *testing.T) {
+	for _, dense := range []bool{false, true} {
+		replayStrings(t, newModel(placement.String, dense, false))
+	}
+}
+
+func replayStrings(t *testing.T, m *model) {
 	dir := t.TempDir()
-	db := mustOpen(t, filepath.Join(dir, "db"), options(placement.String))
+	db := mustOpen(t, filepath.Join(dir, "db"), m.options())
 	defer mustClose(t, db)
 	rows := []store.Mark{
 		{Event: "a", ID: "first", Day: today},
@@ -144,7 +150,6 @@ func TestReplayStrings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer mustClose(t, s)
-	m := newModel(placement.String, false, false)
 	m.tally(rows, true)
 	m.compare(t, s, []string{"first", "second"})
 }
