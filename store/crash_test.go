@@ -135,7 +135,7 @@ func bulk(db *store.DB, event string, rng *rand.Rand) {
 func bulkRows(event string, n int, day store.Day) []store.Mark {
 	rows := make([]store.Mark, 0, 2*n)
 	for i := range n {
-		id := strconv.Itoa(i * 5000)
+		id := strconv.Itoa(1000 + i*5000) // none that is toggled or erased
 		rows = append(rows, store.Mark{Event: event, ID: id, Day: day}, store.Mark{Event: event + "-too", ID: id, Day: day})
 	}
 	return rows
@@ -275,7 +275,7 @@ func (s *crashState) settle(t *testing.T, db *store.DB) {
 		switch {
 		case f.id == "all":
 			for i := range uint32(n) {
-				days[day].Add(i * 5000)
+				days[day].Add(1000 + i*5000)
 			}
 			// The other event of the same commits; nothing is deleted from it.
 			b, err := snap.Bitmap(f.event+"-too", store.Period{First: f.day, Last: f.day})
