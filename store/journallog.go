@@ -31,7 +31,8 @@ import (
 // record of any other log does not hold. A record is written when the one
 // before is on disk, so a crash leaves at the most the last one torn. What
 // follows it is zeros, or records from before the last turn, with lower
-// numbers. Anything that holds behind one that does not is damage.
+// numbers. Anything that holds behind one that does not is damage, and so is a
+// file shorter than it was made.
 type journalLog struct {
 	path  string
 	id    uint64
@@ -149,7 +150,11 @@ func (l *journalLog) scan(half int, floor uint64) ([]logEntry, error) {
 	if len(b) < logHeader || !bytes.Equal(b[:logHeader], l.header(half)) {
 		return nil, corruptf("its head is not that of this store's journal")
 	}
+	if len(b) < logGrow {
+		return nil, corruptf("%d bytes of at least %d: the file was cut short", len(b), logGrow)
+	}
 	var entries []logEntry
+	outside := 0 // records that end in a part that was not grown whole
 	at := logHeader
 	for {
 		e, size := l.record(b[at:])
@@ -160,7 +165,12 @@ func (l *journalLog) scan(half int, floor uint64) ([]logEntry, error) {
 		if e.seq > floor {
 			entries = append(entries, e)
 		}
-		at += size
+		if at += size; at > len(b)-len(b)%logGrow {
+			outside++
+		}
+	}
+	if outside > 1 {
+		return nil, corruptf("%d bytes are not what it grows by: the file was cut short behind record %d", len(b), h.last)
 	}
 	h.size, h.end = int64(len(b)), int64(at)
 	for off := at + 8; off+logFrame <= len(b); off += 8 {
@@ -246,17 +256,19 @@ func (h *logHalf) takeBack(cause error) error {
 }
 
 // grow writes zeros where the next n bytes will go. They come to disk with the
-// record.
+// record. The size is a multiple of logGrow but where a crash broke this off,
+// which leaves at the most the record that it was for in the part begun.
 func (h *logHalf) grow(n int64) error {
-	for h.end+n > h.size {
-		w, err := h.file.WriteAt(make([]byte, logGrow), h.size)
+	for h.end+n > h.size-h.size%logGrow {
+		zeros := make([]byte, logGrow-h.size%logGrow)
+		w, err := h.file.WriteAt(zeros, h.size)
 		if err != nil {
 			if w > 0 {
 				err = errors.Join(err, h.file.Truncate(h.size))
 			}
 			return err
 		}
-		h.size += logGrow
+		h.size += int64(len(zeros))
 	}
 	return nil
 }

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -135,6 +137,9 @@ func TestLogDamage(t *testing.T) {
 		refused("missing", half, nil)
 		refused("empty", half, []byte{})
 		refused("cut", half, b[:logHeader-1])
+		refused("cut behind the head", half, b[:logHeader])
+		refused("cut in the zeros", half, b[:len(b)-1])
+		refused("cut in the records", half, b[:logHeader+rng.IntN(8*logRecord)])
 		refused("of another store", half, mustRead(t, store.LogPath(filepath.Join(dir, "other"), half)))
 		refused("the other half", half, halves[1-half])
 		for range long(10, 200) {
@@ -149,6 +154,65 @@ func TestLogDamage(t *testing.T) {
 		at := logHeader + rng.IntN(7*logRecord)
 		b[at] ^= 1 << rng.IntN(8)
 		refused("record", 0, b)
+	}
+}
+
+// A half that a crash broke off while it grew opens, and is whole again before
+// more than the record it grew for stands in the part begun; where more records
+// do, it was cut.
+func TestLogBrokenGrowth(t *testing.T) {
+	opts := options(placement.String)
+	opts.SetLogAfter(0)
+	path := filepath.Join(t.TempDir(), "db")
+	db := mustOpen(t, path+".open", opts)
+	mark := func(from, n int) {
+		t.Helper()
+		for i := range n { // about 80 KB each
+			ids := make([]string, 1024)
+			for j := range ids {
+				ids[j] = fmt.Sprintf("%064d", (from+i)*1024+j)
+			}
+			if _, err := db.MarkMany(ctx, slices.Values(marksOf("active", today, ids))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	mark(0, 18)
+	if err := db.CopyFile(path); err != nil {
+		t.Fatal(err)
+	}
+	want := digestOf(t, db)
+	mustClose(t, db)
+	file, log, other := mustRead(t, path), mustRead(t, store.LogPath(path, 0)), mustRead(t, store.LogPath(path, 1))
+	records := len(bytes.TrimRight(log, "\x00"))
+	if len(log) != 2<<20 || records < 1<<20 {
+		t.Fatalf("the log has %d bytes, records up to %d; it should have grown once", len(log), records)
+	}
+	grown := append(slices.Clone(log), make([]byte, 12345)...)
+	writeFile(t, store.LogPath(path, 0), grown)
+	db = mustOpen(t, path, opts)
+	if got := digestOf(t, db); got != want {
+		t.Errorf("broken off while it grew: digest %s, want %s", got, want)
+	}
+	mark(18, 18)
+	want = digestOf(t, db)
+	if err := db.CopyFile(path + ".again"); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, db)
+	if again := mustRead(t, store.LogPath(path+".again", 0)); len(again)%(1<<20) != 0 || len(again) <= len(grown) {
+		t.Errorf("the log has %d bytes after it grew on", len(again))
+	}
+	db = mustOpen(t, path+".again", nil)
+	if got := digestOf(t, db); got != want {
+		t.Errorf("grown on: digest %s, want %s", got, want)
+	}
+	mustClose(t, db)
+	writeFile(t, path, file)
+	writeFile(t, store.LogPath(path, 0), log[:records-1])
+	writeFile(t, store.LogPath(path, 1), other)
+	if db, err := store.Open(path, nil); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("cut within its last record: %v, %v", db, err)
 	}
 }
 
