@@ -18,7 +18,8 @@ var kernelsSection = section{
 	name:  "kernels",
 	title: "set algebra on stored bytes, against roaring on bytes in memory",
 	about: "One core. Hashed days: of a population of five times a full day a random fifth is active on each of 30 days, which lie thin, 15 ids a container. " +
-		"Dense days: the same shares of as many numbers in a row, in bitsets. No union of days is remembered. " +
+		"Dense days: the same shares of as many numbers in a row, in bitsets. " +
+		"Dense positions: a dense store of the ids of the hashed days, against roaring over their placements; ids that share one are left out, so that the answers are the same. No union of days is remembered. " +
 		"Questions go through package query, each in a snapshot of its own; all chunks were read before. " +
 		"The baseline holds every day as the portable bytes of one bitmap in memory, maps those it needs onto the bytes (FromUnsafeBytes) and uses the library's best operation. It has no file, no checksums and no journal.",
 	run: runKernels,
@@ -36,7 +37,7 @@ type kernelDays struct {
 func runKernels(ctx context.Context, b *bench, r *result) error {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	table := r.table("question", "answer", "store ms", "roaring ms", "times as fast")
-	for _, build := range []func(context.Context, *bench) (*kernelDays, error){hashedDays, denseDays} {
+	for _, build := range []func(context.Context, *bench) (*kernelDays, error){hashedDays, denseDays, ordinalDays} {
 		d, err := build(ctx, b)
 		if err != nil {
 			return err
@@ -76,7 +77,21 @@ func hashedDays(ctx context.Context, b *bench) (*kernelDays, error) {
 		return nil, err
 	}
 	d := &kernelDays{name: "hashed", goals: [4]float64{2, 2, 4, 6}}
-	return d, d.build(ctx, b, placement.Branded, func(n int) (day, []uint32) {
+	return d, d.build(ctx, b, store.Options{IDs: placement.Branded}, func(n int) (day, []uint32) {
+		day := p.day(n, 5)
+		return day, p.placements(day.set)
+	})
+}
+
+// ordinalDays makes the days of hashedDays in a dense store.
+func ordinalDays(ctx context.Context, b *bench) (*kernelDays, error) {
+	p, err := newPopulation(b.seed, 5*b.ids)
+	if err != nil {
+		return nil, err
+	}
+	p.dropShared()
+	d := &kernelDays{name: "dense positions", goals: [4]float64{40, 30, 100, 200}}
+	return d, d.build(ctx, b, store.Options{IDs: placement.Branded, Positions: store.Dense}, func(n int) (day, []uint32) {
 		day := p.day(n, 5)
 		return day, p.placements(day.set)
 	})
@@ -85,7 +100,7 @@ func hashedDays(ctx context.Context, b *bench) (*kernelDays, error) {
 // denseDays makes days of numbers.
 func denseDays(ctx context.Context, b *bench) (*kernelDays, error) {
 	d := &kernelDays{name: "dense", goals: [4]float64{0.9, 0.9, 0.9, 0.9}}
-	return d, d.build(ctx, b, placement.Number, func(n int) (day, []uint32) {
+	return d, d.build(ctx, b, store.Options{IDs: placement.Number}, func(n int) (day, []uint32) {
 		day, at := day{set: make(bitset, (5*b.ids+63)/64)}, []uint32(nil)
 		for i := range 5 * b.ids {
 			if scramble(b.seed+seedActivity+uint64(n), uint64(i))%5 == 0 {
@@ -98,10 +113,9 @@ func denseDays(ctx context.Context, b *bench) (*kernelDays, error) {
 }
 
 // build loads what of gives of each day: ids, and where their bits stand.
-func (d *kernelDays) build(ctx context.Context, b *bench, kind placement.Kind, of func(n int) (day, []uint32)) (err error) {
-	d.db, err = store.Open(b.path(d.name+".db"), &store.Options{
-		Create: store.CreateOnly, IDs: kind, NoFirstDays: true, NoRollups: true, RememberEvery: -1,
-	})
+func (d *kernelDays) build(ctx context.Context, b *bench, opts store.Options, of func(n int) (day, []uint32)) (err error) {
+	opts.Create, opts.NoFirstDays, opts.NoRollups, opts.RememberEvery = store.CreateOnly, true, true, -1
+	d.db, err = store.Open(b.path(d.name+".db"), &opts)
 	if err != nil {
 		return err
 	}

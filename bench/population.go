@@ -40,6 +40,22 @@ func newPopulation(seed uint64, n int) (*population, error) {
 	return p, nil
 }
 
+// dropShared takes ids whose placement another one has out of the population.
+func (p *population) dropShared() {
+	n := make([]int, len(p.at))
+	for _, rank := range p.ranks {
+		n[rank]++
+	}
+	var ids []string
+	var ranks []uint32
+	for i, rank := range p.ranks {
+		if n[rank] == 1 {
+			ids, ranks = append(ids, p.ids[i]), append(ranks, rank)
+		}
+	}
+	p.ids, p.ranks = ids, ranks
+}
+
 // day is what a population does on one day: a part of it, the set of it.
 type day struct {
 	ids []string
