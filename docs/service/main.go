@@ -2,7 +2,7 @@
 // questions. It is an example to copy from; docs/embedding.md says why it is as
 // it is.
 //
-//	go run ./examples/service -db example.db &
+//	go run ./docs/service -db example.db &
 //	curl -X POST localhost:8080/marks/active/PLR0KHTOWnGLuC
 //	curl 'localhost:8080/actives/active'
 //	curl --get localhost:8080/count --data-urlencode 'set=active[7d] - paid[all]'
