@@ -270,7 +270,7 @@ func (c *pageCheck) bucket(root uint64, path [][]byte, deep int) error {
 
 // holdsChunks reports whether a bucket is one of buckets of chunks.
 func holdsChunks(name []byte) bool {
-	for _, b := range [][]byte{bucketDays, bucketSetChunks, bucketSketches, bucketRollups, bucketFirsts} {
+	for _, b := range [][]byte{bucketDays, bucketSetChunks, bucketSketches, bucketRollups, bucketFirsts, bucketFieldSlices} {
 		if bytes.Equal(name, b) {
 			return true
 		}

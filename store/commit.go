@@ -202,6 +202,11 @@ func (db *DB) workOut(g *gathered, r *request) {
 			return
 		case f.kind == opVisit:
 			r.results[i] = g.w.applyVisit(f, &g.rec)
+		case f.kind == opField:
+			if err := g.w.applyFields(f, &g.rec); err != nil {
+				g.base = nil // the writer meets it again, and says so
+				return
+			}
 		default:
 			var err error
 			if r.results[i], err = g.w.applyFolded(f, &g.rec); err != nil {
@@ -379,7 +384,7 @@ func (w *writer) applyRequest(r *request, rec *records) error {
 	clear(r.results)
 	for i, f := range r.facts {
 		result, err := w.apply(f, rec)
-		if errors.Is(err, ErrOtherBrand) {
+		if refused(err) {
 			r.err = err
 			return nil
 		}

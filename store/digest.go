@@ -15,7 +15,8 @@ import (
 
 // Digest returns a SHA-256, in hexadecimal, over what the store knows: the kind
 // of ids, every event with its brand, days and placements, every saved set with its
-// brand and placements, every known id, and the sketches of every page and day.
+// brand and placements, every known id, the sketches of every page and day, and the
+// values of every field by id.
 // Stores that hold the same facts have the same digest, whatever the order and
 // the way in which they came, folded or not. So do a hashed and a dense store, as
 // long as no two ids share a placement: then a dense one knows more. Cost: it
@@ -34,6 +35,9 @@ func (s *Snapshot) Digest() (digest string, err error) {
 			return err
 		}
 		if err := s.digestVisits(&d); err != nil {
+			return err
+		}
+		if err := s.digestFields(&d); err != nil {
 			return err
 		}
 		digest = hex.EncodeToString(d.h.Sum(nil))

@@ -19,10 +19,11 @@ type Erasure struct {
 	Events int // events on a day of which its bit was cleared
 	Days   int // days of these events
 	Sets   int // saved sets of which its bit was cleared
+	Fields int // fields of which its value was taken away
 }
 
-// Erase removes an id from every day of every event, every saved set and the
-// registry, and all it did from the journal, and returns when that is on disk: all of
+// Erase removes an id from every day of every event, every saved set, every field and
+// the registry, and all it did from the journal, and returns when that is on disk: all of
 // it in one transaction. Then the id is not known, and no page in use has it. What is
 // free, pages of the file and the files of a journal beside it that were removed,
 // keeps the bytes that it had until it is used again. Sketches cannot forget one id:
@@ -170,6 +171,9 @@ func (e *eraser) run(days []dayKey) (known bool, err error) {
 		if err := e.fromSets(); err != nil {
 			return true, err
 		}
+	}
+	if err := e.fromFields(); err != nil {
+		return true, err
 	}
 	return true, e.fromRegistry()
 }

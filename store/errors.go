@@ -36,6 +36,16 @@ var (
 	ErrOtherBrand = errors.New("id of another brand")
 	// ErrNoEvent: the event to delete was never written.
 	ErrNoEvent = errors.New("no such event")
+	// ErrInvalidField: a field's name that is not as that of an event.
+	ErrInvalidField = errors.New("invalid field name")
+	// ErrNoField: the field was never defined.
+	ErrNoField = errors.New("no such field")
+	// ErrRange: a value outside a field's range; see RangeError.
+	ErrRange = errors.New("value out of range")
+	// ErrBatch: a batch was loaded with other rows.
+	ErrBatch = errors.New("batch has other rows")
+	// ErrShared: two ids would share the value of a field; see SharedError.
+	ErrShared = errors.New("id shares its placement")
 	// ErrInvalidSet: not a name that a saved set can have.
 	ErrInvalidSet = errors.New("invalid name of a set")
 	// ErrNoSet: the saved set to delete was never saved.

@@ -260,3 +260,6 @@ func SealDay(key []byte, number uint32, kind placement.Kind, positions ...uint32
 	}
 	return v
 }
+
+// SetSize makes a loader commit after so many rows.
+func (l *FieldLoader) SetSize(rows int) { l.size = rows }

@@ -63,18 +63,20 @@ func (db *DB) beginFold() *view {
 }
 
 // foldUnit is what is folded at once: a chunk of a day, a chunk of a brand's
-// registry, or its ordinals; or the visits of a block of pages on a day.
+// registry, or its ordinals; the visits of a block of pages on a day; or a chunk of a
+// field.
 type foldUnit struct {
 	day    dayKey
 	ids    bool // of the brand's registry: a chunk, or with table its ordinals
 	table  bool
 	visits bool
+	fields bool // a chunk of a field, which day names
 	brand  placement.Brand
 	number uint32
 }
 
 // of reports whether it is a chunk of the day.
-func (u foldUnit) of(k dayKey) bool { return !u.ids && !u.visits && u.day == k }
+func (u foldUnit) of(k dayKey) bool { return !u.ids && !u.visits && !u.fields && u.day == k }
 
 // foldWork lists the chunks that a view has operations for, days first, and the
 // blocks it has visits of.
@@ -97,6 +99,10 @@ func foldWork(v *view) []foldUnit {
 		if n := len(work); n == 0 || work[n-1] != u {
 			work = append(work, u)
 		}
+		return true
+	})
+	v.fields.Scan(func(k fieldChunk, _ *fieldOps) bool {
+		work = append(work, foldUnit{fields: true, day: fieldKey(k.field()), number: k.number()})
 		return true
 	})
 	v.ordinals.Scan(func(k uint32, o *ordinalOps) bool {
@@ -125,6 +131,8 @@ func (w *writer) foldSome(work []foldUnit) (int, error) {
 		fold := w.foldDay
 		if work[i].visits {
 			fold = w.foldVisits
+		} else if work[i].fields {
+			fold = w.foldField
 		}
 		n, size, err := fold(work[i:], foldBytes-written)
 		if err != nil {

@@ -25,8 +25,11 @@ import (
 //	folded    event number | day              -> last sequence number folded
 //	sets      name of a saved set             -> brand, cardinality, bytes
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
+//	fields       name of a field              -> number, brand, width, count, bytes
+//	fieldslices  field number                 -> bucket: chunk number | slice -> chunk
+//	fieldbatches field number | batch         -> rows added, and their SHA-256
 //
-// The last two are there from the first saved set on, ordinals from the first id of
+// Those of sets and fields are there from the first of them on, ordinals from the first id of
 // a dense store, and from the first visit on
 // these; kept.go has those of what is remembered:
 //
@@ -68,6 +71,10 @@ var (
 	bucketSets      = []byte("sets")
 	bucketSetChunks = []byte("setchunks")
 
+	bucketFields       = []byte("fields")
+	bucketFieldSlices  = []byte("fieldslices")
+	bucketFieldBatches = []byte("fieldbatches")
+
 	// allBuckets are in every file.
 	allBuckets = [][]byte{
 		bucketMeta, bucketEvents, bucketDays, bucketTotals,
@@ -76,7 +83,7 @@ var (
 
 	// laterBuckets are made when there is something to put into them; one that is
 	// not there is empty. A file has no others: a name that is neither was damaged.
-	laterBuckets = slices.Concat([][]byte{bucketOrdinals, bucketSets, bucketSetChunks}, sketchBuckets, keptBuckets)
+	laterBuckets = slices.Concat([][]byte{bucketOrdinals, bucketSets, bucketSetChunks, bucketFields, bucketFieldSlices, bucketFieldBatches}, sketchBuckets, keptBuckets)
 
 	bucketPages      = []byte("pages")
 	bucketSketchDays = []byte("sketchdays")
@@ -123,6 +130,10 @@ const (
 	tagSketchBlock tag = 23
 	tagSketch      tag = 24
 	tagSite        tag = 25
+
+	tagField      tag = 40
+	tagFieldSlice tag = 41
+	tagFieldBatch tag = 42
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

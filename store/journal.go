@@ -20,19 +20,23 @@ import (
 //
 //	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
 //	n × mixed u64 | with opPositions set in op: n × position u32 |
-//	with opStrings: n × (length uvarint, string)
+//	of opField: n × value i64 | with opStrings: n × (length uvarint, string)
 //
 // Positions are there in dense stores. A string is kept where the mark registered its id, otherwise its length is 0.
 // Of a visit, the number is that of the page, and in place of the mixed values
 // stand the hashes of the ids, without positions and strings.
+// Of a field, the number is that of the field, and the day the one behind the last;
+// opFieldClear takes values away, and registers nobody.
 // Operations are states, not changes ("this bit is set now"), so replaying a
 // record whose effect is already in the chunks changes nothing.
 const (
-	opMark      = 1
-	opUnmark    = 2
-	opVisit     = 3
-	opPositions = 0x40
-	opStrings   = 0x80
+	opMark       = 1
+	opUnmark     = 2
+	opVisit      = 3
+	opField      = 4
+	opFieldClear = 5
+	opPositions  = 0x40
+	opStrings    = 0x80
 
 	groupHeader = 16
 
@@ -48,20 +52,23 @@ type group struct {
 	key   dayKey // of a visit, with the page's number for an event's
 	brand placement.Brand
 	ids   []idEntry
+
+	values []int64 // of opField, one an id
 }
 
 // records collects the operations of one commit.
 type records []*record
 
-// add appends an operation. Its id carries a string where it is to be kept.
-func (r *records) add(s settings, kind byte, k dayKey, b placement.Brand, e idEntry) {
+// add appends an operation, and returns the group it is in. Its id carries a string
+// where it is to be kept.
+func (r *records) add(s settings, kind byte, k dayKey, b placement.Brand, e idEntry) *group {
 	size := s.opBytes(kind) + len(e.id)
 	if n := len(*r); n == 0 || (*r)[n-1].size+size > recordBytes {
 		*r = append(*r, new(record))
 	}
 	last := (*r)[len(*r)-1]
-	last.add(kind, k, b, e)
 	last.size += size
+	return last.add(kind, k, b, e)
 }
 
 // positioned reports whether the operations of a kind come with their positions.
@@ -69,10 +76,14 @@ func (s settings) positioned(kind byte) bool { return s.dense() && kind != opVis
 
 // opBytes is what an operation takes in a record, without strings.
 func (s settings) opBytes(kind byte) int {
+	n := 8
 	if s.positioned(kind) {
-		return 12
+		n += 4
 	}
-	return 8
+	if kind == opField {
+		n += 8
+	}
+	return n
 }
 
 // record collects the operations of one journal record.
@@ -82,8 +93,8 @@ type record struct {
 	size   int // bytes, about
 }
 
-// add appends an operation. Its id carries a string where it is to be kept.
-func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
+// add appends an operation, and returns the group it is in.
+func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) *group {
 	g := r.last[k]
 	if g == nil || g.op != kind {
 		g = &group{op: kind, key: k, brand: b}
@@ -95,6 +106,7 @@ func (r *record) add(kind byte, k dayKey, b placement.Brand, e idEntry) {
 		r.size += groupHeader
 	}
 	g.ids = append(g.ids, e)
+	return g
 }
 
 // seal encodes the record.
@@ -126,6 +138,9 @@ func (r *record) encode(v []byte, s settings) []byte {
 			for _, e := range g.ids {
 				v = binary.LittleEndian.AppendUint32(v, e.pos)
 			}
+		}
+		for _, value := range g.values {
+			v = binary.LittleEndian.AppendUint64(v, uint64(value))
 		}
 		if strings {
 			for _, e := range g.ids {
@@ -161,7 +176,9 @@ func openGroup(s settings, p []byte) (g group, rest []byte, ok bool) {
 	n := binary.LittleEndian.Uint32(p[12:])
 	p = p[groupHeader:]
 	width := s.opBytes(g.op)
-	if g.op < opMark || g.op > opVisit || !day.Valid() || uint64(n) > uint64(len(p)/width) || positions != s.positioned(g.op) {
+	ofField := g.op == opField || g.op == opFieldClear
+	if g.op < opMark || g.op > opFieldClear || day.Valid() == ofField || ofField && day != fieldDay ||
+		uint64(n) > uint64(len(p)/width) || positions != s.positioned(g.op) {
 		return g, nil, false
 	}
 	g.ids = make([]idEntry, n)
@@ -171,6 +188,12 @@ func openGroup(s settings, p []byte) (g group, rest []byte, ok bool) {
 		e.pos = e.mixed.Placement()
 		if positions {
 			e.pos = binary.LittleEndian.Uint32(p[8*int(n)+4*i:])
+		}
+	}
+	if g.op == opField {
+		g.values = make([]int64, n)
+		for i := range g.values {
+			g.values[i] = int64(binary.LittleEndian.Uint64(p[(width-8)*int(n)+8*i:]))
 		}
 	}
 	p = p[width*int(n):]
@@ -289,6 +312,10 @@ func (w *writer) replay(entries []logEntry) error {
 	if err != nil {
 		return err
 	}
+	fields, err := w.fieldNumbers()
+	if err != nil {
+		return err
+	}
 	for _, e := range entries {
 		groups, err := openRecord(w.set, e.seq, e.payload)
 		if err != nil {
@@ -298,9 +325,12 @@ func (w *writer) replay(entries []logEntry) error {
 			return fmt.Errorf("journal record %d: %w", e.seq, err)
 		}
 		for _, g := range groups {
-			if g.op == opVisit {
+			switch g.op {
+			case opVisit:
 				err = w.replayVisits(e.seq, g)
-			} else {
+			case opField, opFieldClear:
+				err = w.replayFields(e.seq, g, fields)
+			default:
 				err = w.replayGroup(e.seq, g, live[g.key.event()])
 			}
 			if err != nil {

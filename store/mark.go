@@ -126,6 +126,7 @@ type fact struct {
 	day   Day
 
 	folded folded
+	fields *fieldWrite // of opField, in place of event and day
 }
 
 // folded is what the chunks and the registry, without the journal, say of a
@@ -227,7 +228,10 @@ func (f *fact) now(v *view, s settings) (set, base bool, at standing) {
 
 // CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to
 // 255 bytes of UTF-8 without control characters.
-func CheckEvent(name string) error {
+func CheckEvent(name string) error { return checkName(ErrInvalidEvent, name) }
+
+// checkName is CheckEvent with the error of what has the name.
+func checkName(invalid error, name string) error {
 	reason := ""
 	switch {
 	case name == "":
@@ -244,17 +248,19 @@ func CheckEvent(name string) error {
 	if len(name) > 64 {
 		name = name[:64] + "…"
 	}
-	return fmt.Errorf("%w: %q %s", ErrInvalidEvent, name, reason)
+	return fmt.Errorf("%w: %q %s", invalid, name, reason)
 }
 
 // apply carries a fact out in the transaction and adds what it changes to the
-// record. A *BrandError leaves the transaction as it was.
+// record. One that is refused leaves the transaction as it was.
 func (w *writer) apply(f fact, rec *records) (Result, error) {
 	switch f.kind {
 	case opUnmark:
 		return w.unmark(f, rec)
 	case opVisit:
 		return w.observe(&f, rec)
+	case opField:
+		return 0, w.updateFields(&f, rec)
 	}
 	e, err := w.bindEvent(f.event, f.id, f.brand)
 	if err != nil {

@@ -29,6 +29,8 @@ func (w *writer) rebase(from, now *view) *view {
 		switch {
 		case u.visits:
 			d.takeVisits(u.day.day(), u.number, from)
+		case u.fields:
+			d.takeFields(makeFieldChunk(u.day.event(), u.number), from)
 		case u.table:
 			d.takeOrdinals(u.brand, w.view.ordinalsOf(u.brand).folded)
 		case u.ids:

@@ -22,6 +22,7 @@ type Stats struct {
 	SketchBytes     uint64 // of them in the file
 	Events          []Event
 	Sets            []SavedSet
+	Fields          []Field
 }
 
 // Stats measures the store. Cost: the registry's and the journal's pages and
@@ -34,6 +35,12 @@ func (s *Snapshot) Stats() (st Stats, err error) {
 	err = s.do("stats", func() error {
 		if st.Sets, err = s.savedSets(); err != nil {
 			return err
+		}
+		if st.Fields, err = s.allFields(); err != nil {
+			return err
+		}
+		for i := range st.Fields {
+			st.Fields[i].Count = s.countOf(st.Fields[i])
 		}
 		info, err := os.Stat(s.db.cfg.Path)
 		if err != nil {

@@ -23,6 +23,7 @@ type Verified struct {
 	Events  int
 	Days    int
 	Sets    int
+	Fields  int
 	Chunks  int    // of days and saved sets
 	Marks   uint64 // bits in the chunks of days
 	IDs     uint64 // in the registry
@@ -79,6 +80,7 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (Verified, error) 
 		(*verifier).ids,
 		(*verifier).kept,
 		(*verifier).visits,
+		(*verifier).checkFields,
 		(*verifier).records,
 	} {
 		if v.unreadable {

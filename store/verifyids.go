@@ -213,11 +213,11 @@ func (v *verifier) record(e logEntry) {
 			if g.op == opVisit {
 				continue
 			}
-			if ev, ok := v.names[g.key.event()]; ok && ev.brand != g.brand {
+			if ev, ok := v.names[g.key.event()]; ok && g.op < opVisit && ev.brand != g.brand {
 				return corruptf("ids of brand %q for event %q", g.brand, ev.name)
 			}
 			for _, id := range g.ids {
-				if g.op != opMark {
+				if g.op != opMark && g.op != opField {
 					continue
 				}
 				at, err := v.known(g.brand, id.mixed)

@@ -28,6 +28,7 @@ type view struct {
 	days   *btree.Map[dayKey, *dayOps]
 	ids    *btree.Map[uint32, *brandOps] // by brandKey
 	visits *btree.Map[visitKey, *visitOps]
+	fields *btree.Map[fieldChunk, *fieldOps]
 	// ordinals are those of a dense store, by brandKey.
 	ordinals *btree.Map[uint32, *ordinalOps]
 
@@ -135,7 +136,7 @@ func brandOf(k uint32) placement.Brand {
 
 func emptyView() *view {
 	return &view{copying: new(sync.Mutex), drafts: new(atomic.Int64), days: new(btree.Map[dayKey, *dayOps]), ids: new(btree.Map[uint32, *brandOps]),
-		visits: new(btree.Map[visitKey, *visitOps]), ordinals: new(btree.Map[uint32, *ordinalOps])}
+		visits: new(btree.Map[visitKey, *visitOps]), fields: new(btree.Map[fieldChunk, *fieldOps]), ordinals: new(btree.Map[uint32, *ordinalOps])}
 }
 
 // opsOf returns the unfolded operations of a chunk, or nil.
@@ -222,7 +223,7 @@ func (v *view) heapBytes() uint64 {
 		n += uint64(o.placed.room()) * uint64(unsafe.Sizeof(ordinal{}))
 		return true
 	})
-	return n + v.visitBytes()
+	return n + v.visitBytes() + v.fieldBytes()
 }
 
 // A draft is the next view while its transaction is being written. What it
@@ -242,6 +243,7 @@ func (v *view) draft(txid int) *draft {
 	d.days = v.days.Copy()
 	d.ids = v.ids.Copy()
 	d.visits = v.visits.Copy()
+	d.fields = v.fields.Copy()
 	d.ordinals = v.ordinals.Copy()
 	return d
 }
