@@ -174,9 +174,10 @@ func weeksOf(isoYear int) int {
 }
 
 // floorDiv divides and rounds down, for b > 0.
-func floorDiv(a, b int) int {
-	if a < 0 {
-		return -((b - 1 - a) / b)
+func floorDiv[T int | int64](a, b T) T {
+	q := a / b
+	if a%b < 0 {
+		q--
 	}
-	return a / b
+	return q
 }

@@ -211,12 +211,17 @@ func appendGrouped(b *strings.Builder, x Expr, rank int) {
 
 // appendOperand appends name[period].
 func appendOperand(b *strings.Builder, event string, p Period) {
-	if isBare(event) {
-		b.WriteString(event)
-	} else {
-		b.WriteString(quoteName(event))
-	}
+	appendName(b, event)
 	b.WriteString("[" + p.String() + "]")
+}
+
+// appendName appends the name of an event or a field, in quotes where it needs them.
+func appendName(b *strings.Builder, name string) {
+	if isBare(name) {
+		b.WriteString(name)
+	} else {
+		b.WriteString(quoteName(name))
+	}
 }
 
 // quoteName writes a name as a JSON string.

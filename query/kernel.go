@@ -62,6 +62,8 @@ func leafSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, error
 		return snap.SeenChunk(n.brand, chunk)
 	case saved:
 		return snap.SetChunk(n.set.Name, chunk)
+	case fieldRange:
+		return valuesIn(snap, n, chunk)
 	}
 	return nil, fmt.Errorf("%T is not a set of its own", n)
 }
@@ -74,7 +76,7 @@ func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, erro
 		if n.set == nil {
 			return snap.Chunk(n.event, n.days, chunk)
 		}
-	case nothing, registered, saved:
+	case nothing, registered, saved, fieldRange:
 		return leafSet(snap, n, chunk)
 	}
 	set, err := bitsOf(snap, n)

@@ -26,6 +26,7 @@ const (
 //	every(active[2026-W05])   ids marked on every day of it
 //	seen  seen(USR)           all registered ids, of the store or of a brand
 //	@bots                     a saved set
+//	level>=10  level=3..7     ids whose value of a field compares so: = != < <= > >=
 //	x & y                     in both
 //	x - y                     in x but not in y
 //	x ^ y                     in exactly one
@@ -141,13 +142,19 @@ func (p *parser) operand() (Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if op := p.compares(); op != "" {
+			return p.comparison(start, name, op)
+		}
 		return p.eventSet(start, name)
 	}
 	start := p.pos
 	name := p.bareName()
+	op := p.compares()
 	switch {
 	case name == "":
 		return nil, p.failAt(start, "%s", p.noSetReason())
+	case op != "":
+		return p.comparison(start, name, op)
 	case name == "every" && p.opens():
 		return p.every()
 	case name == "seen" && p.opens():

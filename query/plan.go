@@ -101,6 +101,8 @@ func (p *planner) plan(x Expr) (node, error) {
 		return p.seen(x)
 	case savedSet:
 		return p.saved(x)
+	case valueSet:
+		return p.values(x)
 	case binary:
 		return p.operation(x)
 	}

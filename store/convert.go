@@ -23,6 +23,7 @@ type Conversion struct {
 	Days      int    // with a bit, of all events
 	Marks     uint64 // bits in the new store
 	Sets      int
+	Fields    int
 	// Shared lists the ids that the hashed one of the two stores cannot tell from
 	// another, by brand and placement: of a shared bit, it is not known whose marks
 	// they are. Made dense, each of its ids has the marks; made hashed, one bit has
@@ -34,9 +35,10 @@ type Conversion struct {
 var errNumbers = errors.New("number ids are their own positions: there is no other kind of such a store")
 
 // Convert makes a store of the other kind at path, dense of a hashed one and hashed of
-// a dense one, that holds what the snapshot does: events, days, ids, saved sets and
-// sketches. Then it compares the two id by id: the known ids, and who was active on
-// each day of each event and is in each set. The file takes its place when it is whole
+// a dense one, that holds what the snapshot does: events, days, ids, saved sets,
+// fields and sketches. Then it compares the two id by id: the known ids, who was active
+// on each day of each event and is in each set, and the values of each field. Ids of a
+// dense store that have values and would share a placement are refused with ErrShared. The file takes its place when it is whole
 // and compared; there must be none, or the error is ErrExist.
 //
 // Ids of a dense store get their ordinals by their first days. Memory is that of a
@@ -102,7 +104,7 @@ func (c *converter) run() error {
 	if err != nil {
 		return err
 	}
-	for _, step := range []func([]Event) error{c.copyDays, c.copyIDs, c.bindEvents, c.copySets, c.copySketches, c.check} {
+	for _, step := range []func([]Event) error{c.copyDays, c.copyIDs, c.bindEvents, c.copySets, c.copyFields, c.copySketches, c.check} {
 		if err := guard("convert", func() error { return step(events) }); err != nil {
 			return err
 		}

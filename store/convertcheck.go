@@ -31,6 +31,9 @@ func (c *converter) check(events []Event) (err error) {
 	if err := m.sets(); err != nil {
 		return err
 	}
+	if err := m.fields(); err != nil {
+		return err
+	}
 	return m.ids()
 }
 
