@@ -29,6 +29,10 @@ func (c *converter) copyField(f Field) error {
 	if err != nil {
 		return err
 	}
+	to.Brand = f.Brand
+	if err := c.to.rewrite("convert", func(w *writer) (bool, error) { return true, w.putField(to) }); err != nil {
+		return err
+	}
 	if err := c.copyBatches(f, to); err != nil {
 		return err
 	}

@@ -666,3 +666,48 @@ func TestFieldBatch(t *testing.T) {
 		t.Errorf("the sums have %d, want %d", sum, 40*39/2)
 	}
 }
+
+// TestConvertFields compares a store with the one of the other kind made of it, and
+// that with the one made back.
+func TestConvertFields(t *testing.T) {
+	dir := workDir(t)
+	db := mustOpen(t, filepath.Join(dir, "hashed"), options(placement.Branded))
+	defer mustClose(t, db)
+	for _, name := range []string{"level", "cleared", "never"} {
+		if _, err := db.DefineField(ctx, name, store.FieldOptions{Bits: 20, Signed: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 50 {
+		if err := db.SetField(ctx, "level", branded("USR", uint64(i)), int64(i*i-100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.SetField(ctx, "cleared", branded("USR", 1), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.ClearField(ctx, "cleared", branded("USR", 1)); err != nil {
+		t.Fatal(err)
+	}
+	want := digestOf(t, db)
+	from := db
+	for _, name := range []string{"dense", "back"} {
+		s, err := from.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		done, err := s.Convert(ctx, filepath.Join(dir, name))
+		if err != nil || done.Fields != 3 {
+			t.Fatalf("%s: %+v, %v", name, done, err)
+		}
+		mustClose(t, s)
+		from = mustOpen(t, filepath.Join(dir, name), nil)
+		defer mustClose(t, from)
+		if got := digestOf(t, from); got != want {
+			t.Errorf("%s: digest %s, want %s", name, got, want)
+		}
+		if faults, _ := verify(t, from); len(faults) > 0 {
+			t.Errorf("%s: %v", name, faults)
+		}
+	}
+}
