@@ -80,6 +80,7 @@ func message(err error) string {
 	}
 	// Only a reason of the system could span lines.
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+	text = shorten(text)
 	for _, advice := range []struct {
 		err  error
 		text string
@@ -101,6 +102,17 @@ func message(err error) string {
 		}
 	}
 	return text
+}
+
+// shorten cuts the middle out of a text that repeats an argument, or a header, too
+// long to be read: what it is about stands in front, and the reason at the end.
+func shorten(text string) string {
+	const front, back = 300, 500
+	runes := []rune(text)
+	if len(runes) <= front+back {
+		return text
+	}
+	return string(runes[:front]) + " … " + string(runes[len(runes)-back:])
 }
 
 // errorf writes a line of an error.

@@ -162,6 +162,43 @@ func TestClosedPipe(t *testing.T) {
 	}
 }
 
+// Results that cannot be written are work that failed, help too.
+func TestFullDevice(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("there is no device that is full: ", err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{}, {"help"}, {"help", "count"}, {"count", "--help"}, {"version", "--json"}} {
+		cmd, stderr := cohort(t, args...)
+		cmd.Stdout = full
+		got := exitStatus(t, cmd.Run())
+		if got != statusFailed || !strings.HasSuffix(stderr.String(), "no space left on device\n") {
+			t.Errorf("cohort %q: exit status %d, %s", args, got, stderr)
+		}
+	}
+}
+
+// An error about an argument that is too long to be read repeats its ends.
+func TestLongArgument(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "cohort.db")
+	made, stderr := cohort(t, "--db", db, "init", "--ids", "string")
+	if err := made.Run(); err != nil {
+		t.Fatal(err, stderr)
+	}
+	long := strings.Repeat("ж", 30_000)
+	for _, args := range [][]string{
+		{"count", strings.Repeat("(", 60_000)}, {"count", long + "[all]"}, {"members", "a[" + long + "]"}, {"active", "a", "--from", long},
+		{"funnel", "a", "a[" + long}, {"mark", "a", long}, {"mark", long, "a"}, {long}, {"has", "a", "a", "--" + long}, {"save", long, "a[all]"},
+	} {
+		cmd, stderr := cohort(t, append([]string{"--db", db}, args...)...)
+		got := exitStatus(t, cmd.Run())
+		if text := stderr.String(); got == statusDone || strings.Count(text, "\n") != 1 || len(text) > 4096 || !strings.HasPrefix(text, "cohort: ") {
+			t.Errorf("cohort %s …: exit status %d, %d bytes: %.200q", args[0], got, len(text), text)
+		}
+	}
+}
+
 // A store in use gives an error soon, and can be waited for.
 func TestStoreInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cohort.db")

@@ -54,8 +54,8 @@ func run(args []string, s streams, now func() time.Time) int {
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if flushErr := a.out.Flush(); err == nil {
-		err = flushErr
+	if flushErr := a.out.Flush(); err == nil && flushErr != nil {
+		err, a.started = flushErr, true // where it was help that could not be written, the usage was in order too
 	}
 	return a.report(cmd, err)
 }
