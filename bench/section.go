@@ -82,10 +82,10 @@ var (
 		pages: 20_000, visitors: 200_000, visits: 200_000, visitDays: 30,
 	}
 	smallScale = scale{
-		rounds: 2,
-		ids:    10_000, rows: 30_000, days: 6, back: 5,
+		rounds: 1,
+		ids:    2000, rows: 6000, days: 6, back: 5,
 		marks: 640, lone: 20, many: 5000, perMark: 64, commits: 5,
-		daySizes:    []int{1000, 50_000},
+		daySizes:    []int{1000, 20_000},
 		memorySizes: []int{1000, 5000}, collisionSizes: []int{50_000},
 		growIDs: []int{1000, 3000}, growDays: []int{1, 7},
 		caseIDs: []int{1000}, caseDays: 9, claimSet: 10_000,
