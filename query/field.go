@@ -372,8 +372,8 @@ func askField(ctx context.Context, src Source, field string, x Expr, opts []Opti
 		if err != nil {
 			return err
 		}
-		if q.among != nil {
-			numbers = common(numbers, q.among.chunks())
+		if q.among != nil && len(q.among.chunks()) < len(numbers) {
+			numbers = q.among.chunks() // both are read in each, as newOperation says why
 		}
 		return eachChunk(ctx, numbers, func(chunk uint32) error { return each(q, chunk) })
 	})

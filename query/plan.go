@@ -246,13 +246,17 @@ func (p *planner) operation(b binary) (node, error) {
 	return newOperation(b.op, x, y), nil
 }
 
-// newOperation returns the node of an operation on two sets.
+// newOperation returns the node of an operation on two sets. An intersection is
+// looked for in all chunks of the set with fewer of them, not only in those that
+// both list: a chunk whose number was damaged shows only where it is read, or where
+// one is missed.
 func newOperation(op operator, x, y node) node {
+	if op == opAnd && len(y.chunks()) < len(x.chunks()) {
+		x, y = y, x
+	}
 	n := operation{op: op, x: x, y: y}
 	switch op {
-	case opAnd:
-		n.numbers = common(x.chunks(), y.chunks())
-	case opAndNot:
+	case opAnd, opAndNot:
 		n.numbers = x.chunks()
 	default:
 		n.numbers = merged(x.chunks(), y.chunks())
@@ -265,17 +269,6 @@ func merged(lists ...[]uint32) []uint32 {
 	all := slices.Concat(lists...)
 	slices.Sort(all)
 	return slices.Compact(all)
-}
-
-// common returns the numbers in both of two ascending lists, ascending.
-func common(a, b []uint32) []uint32 {
-	var both []uint32
-	for _, n := range a {
-		if _, ok := slices.BinarySearch(b, n); ok {
-			both = append(both, n)
-		}
-	}
-	return both
 }
 
 // oneDay is the period of a single day.
