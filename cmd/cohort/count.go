@@ -15,7 +15,8 @@ quarter or year, a range A..B, 7d, 7d@DAY, DAY+7d, today, yesterday or all:
   a[2026-01] & b[2026-01]     in both        a[2026-01] - b[all]         in a, not in b
   a[2026-W05] | b[2026-W05]   in either      every(a[2026-W05])          on each day
   a[7d] ^ b[7d]               in one only    seen                        every known id
-  @bots                       a saved set    (a[7d] | b[7d]) - @bots     grouped`
+  @bots                       a saved set    (a[7d] | b[7d]) - @bots     grouped
+  level>=10                   by a field     level=3..7                  in a range`
 
 func (a *app) countCommand() *cobra.Command {
 	var scope scopeFlags
@@ -54,7 +55,7 @@ func (a *app) count(ctx context.Context, snap *store.Snapshot, texts []string, s
 			size.Breakdown[k].Report.Expr = texts[i]
 		}
 		results[i] = size
-		if err := a.warnUnknown(snap, query.Events(x)...); err != nil {
+		if err := a.warnUnknownIn(snap, x); err != nil {
 			return err
 		}
 	}

@@ -89,6 +89,7 @@ func message(err error) string {
 		{store.ErrExist, "name another file"},
 		{store.ErrInUse, "wait for it with --wait 30s"},
 		{store.ErrNewerFormat, "use a newer cohort"},
+		{store.ErrNoField, `list them with "cohort field list"`},
 		{store.ErrNoSet, `list them with "cohort sets"`},
 		{query.ErrUnknownSet, `list them with "cohort sets"`},
 		{context.Canceled, ""},

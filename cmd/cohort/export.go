@@ -83,7 +83,7 @@ type exportResult struct {
 
 // export writes a set, and shows what was written unless standard output has it.
 func (a *app) export(ctx context.Context, snap *store.Snapshot, x query.Expr, format exportFormat, r exportResult) (err error) {
-	if err := a.warnUnknown(snap, query.Events(x)...); err != nil {
+	if err := a.warnUnknownIn(snap, x); err != nil {
 		return err
 	}
 	r.Bytes, err = a.writeOut(r.File, func(w *bufio.Writer) error {

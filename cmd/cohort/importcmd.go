@@ -27,6 +27,7 @@ type importFlags struct {
 	creation   creation
 	redis      redisFlags
 	sets       roaringFlags
+	field      fieldFlags
 }
 
 const importHelp = `Import marks from files whose rows have an id, an event and a time: CSV, TSV, JSON
@@ -66,7 +67,7 @@ func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [FILE...|-]",
 		Short: "Mark from files of rows",
-		Long:  strings.Join([]string{importHelp, redisHelp, roaringHelp}, "\n\n"),
+		Long:  strings.Join([]string{importHelp, fieldImportHelp, redisHelp, roaringHelp}, "\n\n"),
 		Example: example("cohort import events.csv",
 			"cohort import --id user --event action --time at --time-format '%d/%m/%Y' log.tsv.gz",
 			"cohort import --rejects rejects.csv jan.jsonl.zst feb.jsonl.zst && cohort import rejects.csv",
@@ -96,6 +97,7 @@ func (a *app) importCommand() *cobra.Command {
 	fs.BoolVar(&f.sketch, "sketch", false, "the events are pages: record visits in sketches, see observe")
 	f.redis.addFlags(cmd)
 	f.sets.addFlags(cmd)
+	f.field.addFlags(cmd)
 	f.creation.addFlags(cmd)
 	return cmd
 }
@@ -127,6 +129,9 @@ func (f *importFlags) check(cmd *cobra.Command, files []string) (err error) {
 	if err := f.sets.check(cmd, f.format, f.columns.EventName); err != nil {
 		return err
 	}
+	if err := f.field.check(cmd, f.redis.given(cmd), f.format == roaringFormat); err != nil {
+		return err
+	}
 	if !changed("max-rejects") {
 		f.maxRejects = -1
 	}
@@ -146,6 +151,9 @@ func (a *app) importFrom(ctx context.Context, f importFlags, cmd *cobra.Command,
 	}
 	if f.format == roaringFormat {
 		return a.importSets(ctx, f, files)
+	}
+	if f.field.name != "" {
+		return a.importField(ctx, f, files)
 	}
 	return a.importFiles(ctx, f, files)
 }

@@ -16,6 +16,7 @@ type load struct {
 	reading  ingest.Reading
 	refusals *refusals
 	figures
+	values *valueLoad // nil of marks
 
 	nulls uint64 // accepted ids that are the word null or undefined
 }
@@ -39,7 +40,13 @@ func (l *load) mark(ctx context.Context, loader rowLoader, bar *progress) error 
 // one marks or refuses one row.
 func (l *load) one(loader rowLoader, b *ingest.Batch, i int) error {
 	m := &b.Marks[i]
-	if m.Refused == nil {
+	switch {
+	case m.Refused != nil:
+	case l.values != nil:
+		if err := l.values.add(b.File.Name, m, l); err != nil {
+			return err
+		}
+	default:
 		if err := m.Add(loader, l.kind); err != nil {
 			return err
 		}

@@ -41,7 +41,7 @@ placement are all listed, so there may be more than count counts.
 				options = append(options, query.Limit(limit))
 			}
 			return a.ask(ctx, func(snap *store.Snapshot) error {
-				if err := a.warnUnknown(snap, query.Events(sets[0])...); err != nil {
+				if err := a.warnUnknownIn(snap, sets[0]); err != nil {
 					return err
 				}
 				if _, err := writeIDs(ctx, a.out, query.Members(ctx, snap, sets[0], options...), form.value); err != nil {

@@ -33,19 +33,24 @@ func newRefusals(a *app, f importFlags, in *inputs) (*refusals, error) {
 // add counts row i of a batch, which is refused. It is an error if there are too
 // many.
 func (r *refusals) add(b *ingest.Batch, i int) error {
-	m := &b.Marks[i]
-	r.total++
-	r.reasons[m.Refused.Reason]++
-	if r.total <= shownRefusals && !r.app.quiet {
-		r.show(b.File.Name, m)
-	}
 	if r.rejects != nil {
 		if err := r.rejects.add(b, i); err != nil {
 			return err
 		}
 	}
+	return r.count(b.File.Name, &b.Marks[i])
+}
+
+// count counts a row of a file, which is refused. It is an error if there are too
+// many.
+func (r *refusals) count(file string, m *ingest.Mark) error {
+	r.total++
+	r.reasons[m.Refused.Reason]++
+	if r.total <= shownRefusals && !r.app.quiet {
+		r.show(file, m)
+	}
 	if r.max >= 0 && r.total > uint64(r.max) {
-		return fmt.Errorf("%s: line %d: more than %d rows refused", b.File.Name, m.Line, r.max)
+		return fmt.Errorf("%s: line %d: more than %d rows refused", file, m.Line, r.max)
 	}
 	return nil
 }

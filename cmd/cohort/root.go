@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,12 +53,28 @@ func run(args []string, s streams, now func() time.Time) int {
 
 	a := &app{in: s.in, out: bufio.NewWriterSize(s.out, 64<<10), err: s.err, now: now, terminal: isTerminal(s.out)}
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(behindDashes(args))
 	cmd, err := root.ExecuteContextC(ctx)
 	if flushErr := a.out.Flush(); err == nil && flushErr != nil {
 		err, a.started = flushErr, true // where it was help that could not be written, the usage was in order too
 	}
 	return a.report(cmd, err)
+}
+
+// behindDashes moves the value of field set and field add behind --, where it is
+// negative: as it stands it looks like a flag. It is the last argument whatever flags
+// stand behind it.
+func behindDashes(args []string) []string {
+	i := slices.Index(args, "field")
+	if i < 0 || i+1 >= len(args) || slices.Contains(args, "--") {
+		return args
+	}
+	for j := i + 1; j < len(args); j++ {
+		if n := args[j]; len(n) > 1 && n[0] == '-' && n[1] >= '0' && n[1] <= '9' {
+			return append(slices.Delete(slices.Clone(args), j, j+1), "--", n)
+		}
+	}
+	return args
 }
 
 const rootLong = `cohort keeps marks, "this id did this event on this day", in one file: a
@@ -105,7 +122,7 @@ func (a *app) root() *cobra.Command {
 		add   []func() *cobra.Command
 	}{
 		{"Facts:", []func() *cobra.Command{
-			a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand, a.observeCommand,
+			a.initCommand, a.importCommand, a.markCommand, a.unmarkCommand, a.checkInCommand, a.observeCommand, a.fieldCommand,
 			a.saveCommand, a.unsaveCommand, a.eraseCommand,
 		}},
 		{"Questions:", []func() *cobra.Command{

@@ -73,7 +73,7 @@ func (a *app) saveExpr(ctx context.Context, name, text string) error {
 		if err != nil {
 			return store.SavedSet{}, err
 		}
-		err = a.warnUnknown(snap, query.Events(sets[0])...)
+		err = a.warnUnknownIn(snap, sets[0])
 		if err := errors.Join(err, snap.Close()); err != nil {
 			return store.SavedSet{}, err
 		}

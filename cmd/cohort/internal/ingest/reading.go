@@ -17,7 +17,8 @@ const maxAhead = 80 << 20
 
 // Reading says how files are read.
 type Reading struct {
-	// Days makes the parser of times of a goroutine.
+	// Days makes the parser of times of a goroutine. Where it is nil, rows have a whole
+	// number in place of a time, and no event.
 	Days func() *DayParser
 	// Parsers is the number of goroutines that take pieces apart. Default
 	// GOMAXPROCS.
@@ -123,7 +124,10 @@ func send(ctx context.Context, to chan<- *job, j *job) bool {
 
 // parse does jobs until there are no more.
 func (r *run) parse(ctx context.Context) {
-	days := r.Days()
+	var days *DayParser
+	if r.Days != nil {
+		days = r.Days()
+	}
 	var of *File // whose parser is at hand
 	var with parser
 	for j := range r.todo {

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -25,6 +26,11 @@ const (
 	TooLong       Reason = "too_long" // an event or a string id over 255 bytes
 	FutureDay     Reason = "future_day"
 	OtherBrand    Reason = "other_brand"
+
+	// Of rows of numbers.
+	BadValue   Reason = "bad_value"    // not a whole number within 64 bits
+	OutOfRange Reason = "out_of_range" // of the field
+	SharedID   Reason = "shared"       // an id that shares its placement
 )
 
 // maxName is the length of the longest event and string id, in bytes.
@@ -36,6 +42,7 @@ type Mark struct {
 	Event   string
 	ID      string
 	Day     store.Day
+	Value   int64    // in place of Event and Day, of a reading without days
 	start   int32    // offset of the row in its piece
 	Refused *Refusal // nil unless the row is refused
 }
@@ -56,6 +63,12 @@ func newMark(row Row, err error, days *DayParser) Mark {
 	}
 	if !utf8.ValidString(row.ID) || !utf8.ValidString(row.Event) || !utf8.ValidString(row.Time) {
 		m.refuse(InvalidUTF8, "")
+		return m
+	}
+	if days == nil {
+		if m.Value, err = strconv.ParseInt(row.Time, 10, 64); err != nil {
+			m.refuse(BadValue, row.Time)
+		}
 		return m
 	}
 	m.Day, err = days.Day(row.Time)
@@ -83,9 +96,40 @@ func (m *Mark) Add(to Adder, kind placement.Kind) error {
 	if blank {
 		id = "" // refused in any store, after the event is checked
 	}
-	err := to.Add(m.Event, id, m.Day)
+	return m.refused(to.Add(m.Event, id, m.Day), kind, blank)
+}
+
+// ValueAdder takes numbers, as a [store.FieldLoader] does.
+type ValueAdder interface {
+	Add(id string, value int64) error
+}
+
+// AddValue is Add of a row of numbers.
+func (m *Mark) AddValue(to ValueAdder, kind placement.Kind) error {
+	blank := strings.TrimSpace(m.ID) == ""
+	id := m.ID
+	if blank {
+		id = ""
+	}
+	return m.refused(to.Add(id, m.Value), kind, blank)
+}
+
+// RefuseValue refuses a row of numbers for a reason that its commit gave.
+func (m *Mark) RefuseValue(err error) {
+	reason := OutOfRange
+	if errors.Is(err, store.ErrShared) {
+		reason = SharedID
+	}
+	m.Refused = &Refusal{Reason: reason, Why: err.Error()}
+}
+
+// refused refuses a mark where an adder's error is that of the mark; any other error
+// is returned.
+func (m *Mark) refused(err error, kind placement.Kind, blank bool) error {
 	switch {
 	case err == nil:
+	case errors.Is(err, store.ErrRange), errors.Is(err, store.ErrShared):
+		m.RefuseValue(err)
 	case errors.Is(err, store.ErrInvalidEvent):
 		m.refuse(tooLong(m.Event, BadEvent), m.Event)
 	case errors.Is(err, placement.ErrInvalidID) && blank:
