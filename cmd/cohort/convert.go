@@ -13,7 +13,7 @@ func (a *app) convertCommand() *cobra.Command {
 		Use:   "convert SRC DST",
 		Short: "Make a store of the other kind of positions",
 		Long: `Convert makes a dense store of a hashed one, and a hashed store of a dense one. The
-new file holds what the other does: events, days, ids, saved sets, visits. Before it
+new file holds what the other does: events, days, ids, saved sets, fields, visits. Before it
 takes its place the two are compared id by id. The file SRC stays as it is, and there
 must be no file DST.
 
@@ -60,8 +60,8 @@ func (a *app) writeConversion(from, to string, c store.Conversion) error {
 	if c.Shared == nil {
 		c.Shared = []string{}
 	}
-	g := &grid{head: []string{"from", "to", "positions", "ids", "events", "days", "marks", "sets", "shared"}}
-	g.add(from, to, c.Positions.String(), c.IDs, c.Events, c.Days, c.Marks, c.Sets, len(c.Shared))
+	g := &grid{head: []string{"from", "to", "positions", "ids", "events", "days", "marks", "sets", "fields", "shared"}}
+	g.add(from, to, c.Positions.String(), c.IDs, c.Events, c.Days, c.Marks, c.Sets, c.Fields, len(c.Shared))
 	if a.json || a.csv || len(c.Shared) == 0 {
 		return a.writeRecord(struct {
 			From      string   `json:"from"`
@@ -72,8 +72,9 @@ func (a *app) writeConversion(from, to string, c store.Conversion) error {
 			Days      int      `json:"days"`
 			Marks     uint64   `json:"marks"`
 			Sets      int      `json:"sets"`
+			Fields    int      `json:"fields"`
 			Shared    []string `json:"shared"`
-		}{from, to, c.Positions.String(), c.IDs, c.Events, c.Days, c.Marks, c.Sets, c.Shared}, g)
+		}{from, to, c.Positions.String(), c.IDs, c.Events, c.Days, c.Marks, c.Sets, c.Fields, c.Shared}, g)
 	}
 	return a.writeRecord(nil, g, append([]string{"", "ids that share a bit in the hashed store:"}, c.Shared...)...)
 }

@@ -14,8 +14,8 @@ func (a *app) eraseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "erase ID...",
 		Short: "Remove ids from every day, saved set and the registry",
-		Long: `Erase removes each id from every day of every event, every saved set and the
-registry, in one transaction, and says from how many. Afterwards the id is not known.
+		Long: `Erase removes each id from every day of every event, every saved set, every
+field and the registry, in one transaction, and says from how many. Afterwards the id is not known.
 A bit that another known id shares stays, since it may be that one's, and the result is
 shared; absent is an id that was not known. With any bad id nothing is done.
 
@@ -29,9 +29,9 @@ may hold it are named. Most do not; that they would look the same with it is cha
 			if err != nil {
 				return err
 			}
-			g := &grid{head: []string{"id", "result", "events", "days", "sets", "sketches"}}
+			g := &grid{head: []string{"id", "result", "events", "days", "sets", "fields", "sketches"}}
 			for _, r := range results {
-				g.add(r.ID, r.Result, r.Events, r.Days, r.Sets, a.warnHeld(r))
+				g.add(r.ID, r.Result, r.Events, r.Days, r.Sets, r.Fields, a.warnHeld(r))
 			}
 			return a.write(map[string]any{"results": results}, g)
 		}),
@@ -45,6 +45,7 @@ type eraseResult struct {
 	Events int    `json:"events"`
 	Days   int    `json:"days"`
 	Sets   int    `json:"sets"`
+	Fields int    `json:"fields"`
 	// Sketches are the pages and days that may hold it still.
 	Sketches []heldPage `json:"sketches"`
 }
@@ -78,7 +79,7 @@ func (a *app) erase(ctx context.Context, ids []string) (results []eraseResult, e
 		if err != nil {
 			return nil, fmt.Errorf("%w (%q is erased; its sketches could not be read)", err, id)
 		}
-		results = append(results, eraseResult{id, done.Result.String(), done.Events, done.Days, done.Sets, held})
+		results = append(results, eraseResult{id, done.Result.String(), done.Events, done.Days, done.Sets, done.Fields, held})
 	}
 	return results, nil
 }

@@ -271,25 +271,37 @@ func (a *app) fieldListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				type row struct {
-					Field  string  `json:"field"`
-					Brand  *string `json:"brand"`
-					Bits   int     `json:"bits"`
-					Signed bool    `json:"signed"`
-					Count  uint64  `json:"count"`
-					Bytes  uint64  `json:"bytes"`
-				}
-				rows := make([]row, len(fields))
-				g := &grid{head: []string{"field", "brand", "bits", "signed", "count", "bytes"}}
-				for i, f := range fields {
-					r := row{f.Name, brandName(f.Brand), f.Bits, f.Signed, f.Count, f.Bytes}
-					rows[i] = r
-					g.add(r.Field, orNil(r.Brand), r.Bits, r.Signed, r.Count, r.Bytes)
-				}
-				return a.write(map[string]any{"fields": rows}, g)
+				rows := toFieldSizes(fields)
+				return a.write(map[string]any{"fields": rows}, fieldGrid(rows))
 			})
 		}),
 	}
+}
+
+// fieldSize is a field and what it takes.
+type fieldSize struct {
+	Field  string  `json:"field"`
+	Brand  *string `json:"brand"`
+	Bits   int     `json:"bits"`
+	Signed bool    `json:"signed"`
+	Count  uint64  `json:"count"`
+	Bytes  uint64  `json:"bytes"`
+}
+
+func toFieldSizes(fields []store.Field) []fieldSize {
+	sizes := make([]fieldSize, len(fields))
+	for i, f := range fields {
+		sizes[i] = fieldSize{f.Name, brandName(f.Brand), f.Bits, f.Signed, f.Count, f.Bytes}
+	}
+	return sizes
+}
+
+func fieldGrid(sizes []fieldSize) *grid {
+	g := &grid{head: []string{"field", "brand", "bits", "signed", "count", "bytes"}}
+	for _, f := range sizes {
+		g.add(f.Field, orNil(f.Brand), f.Bits, f.Signed, f.Count, f.Bytes)
+	}
+	return g
 }
 
 func (a *app) fieldDeleteCommand() *cobra.Command {

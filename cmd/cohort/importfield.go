@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -155,8 +156,11 @@ func (a *app) finishFieldImport(r fieldResult, stop error, add bool) error {
 		if add {
 			again = "run it again with the same files and batch: it goes on behind them"
 		}
-		if r.DryRun {
+		switch {
+		case r.DryRun:
 			return fmt.Errorf("%w; the store is as it was", stop)
+		case errors.Is(stop, store.ErrBatch):
+			return fmt.Errorf("%w; give rows that are not in yet another --batch", stop)
 		}
 		return fmt.Errorf("%w; %d values are in, %d rows were read; %s", stop, r.Values+r.Skipped, r.Rows, again)
 	}

@@ -45,6 +45,7 @@ type statsResult struct {
 	SketchBytes   uint64      `json:"sketch_bytes"`
 	Events        []eventSize `json:"events"`
 	Sets          []setResult `json:"sets"`
+	Fields        []fieldSize `json:"fields"`
 	Biggest       []daySize   `json:"biggest"`
 }
 
@@ -78,7 +79,7 @@ func (a *app) stats(snap *store.Snapshot, big int) error {
 		FileBytes: st.FileBytes, PageSize: st.PageSize, Pages: st.Pages,
 		JournalOps: st.JournalOps, JournalBytes: st.JournalBytes, RegistryBytes: st.RegistryBytes, Remembered: st.RememberedBytes, HeapBytes: st.HeapBytes,
 		Sketches: st.Sketches, SketchBytes: st.SketchBytes,
-		Events: make([]eventSize, len(st.Events)), Sets: make([]setResult, len(st.Sets)), Biggest: make([]daySize, len(biggest)),
+		Events: make([]eventSize, len(st.Events)), Sets: make([]setResult, len(st.Sets)), Fields: toFieldSizes(st.Fields), Biggest: make([]daySize, len(biggest)),
 	}
 	if st.FreePages >= 0 {
 		r.FreePages = &st.FreePages
@@ -129,8 +130,19 @@ func (a *app) writeStats(r statsResult) error {
 	if err := a.write(nil, events); err != nil {
 		return err
 	}
-	if err := a.writeSetSizes(r.Sets); err != nil || len(r.Biggest) == 0 {
+	if err := a.writeSetSizes(r.Sets); err != nil {
 		return err
+	}
+	if len(r.Fields) > 0 {
+		if err := writeNotes(a.out, []string{"", "fields"}); err != nil {
+			return err
+		}
+		if err := a.write(nil, fieldGrid(r.Fields)); err != nil {
+			return err
+		}
+	}
+	if len(r.Biggest) == 0 {
+		return nil
 	}
 	if err := writeNotes(a.out, []string{"", "biggest days"}); err != nil {
 		return err

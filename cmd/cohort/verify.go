@@ -32,6 +32,7 @@ type verifyResult struct {
 	Events  int           `json:"events"`
 	Days    int           `json:"days"`
 	Sets    int           `json:"sets"`
+	Fields  int           `json:"fields"`
 	Chunks  int           `json:"chunks"`
 	Marks   uint64        `json:"marks"`
 	IDs     uint64        `json:"ids"`
@@ -58,7 +59,7 @@ func (a *app) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.Pages, r.Events, r.Days, r.Sets, r.Chunks = v.Pages, v.Events, v.Days, v.Sets, v.Chunks
+	r.Pages, r.Events, r.Days, r.Sets, r.Fields, r.Chunks = v.Pages, v.Events, v.Days, v.Sets, v.Fields, v.Chunks
 	r.Marks, r.IDs, r.Records = v.Marks, v.IDs, v.Records
 	if err := a.writeVerified(r); err != nil {
 		return err
@@ -109,8 +110,8 @@ func (a *app) writeVerified(r verifyResult) error {
 	if a.csv {
 		return a.write(nil, faults)
 	}
-	g := &grid{head: []string{"pages", "events", "days", "sets", "chunks", "marks", "ids", "journal_records", "faults"}}
-	g.add(r.Pages, r.Events, r.Days, r.Sets, r.Chunks, r.Marks, r.IDs, r.Records, len(r.Faults))
+	g := &grid{head: []string{"pages", "events", "days", "sets", "fields", "chunks", "marks", "ids", "journal_records", "faults"}}
+	g.add(r.Pages, r.Events, r.Days, r.Sets, r.Fields, r.Chunks, r.Marks, r.IDs, r.Records, len(r.Faults))
 	if err := a.writeRecord(nil, g); err != nil {
 		return err
 	}
