@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/big"
 
 	"cohort/query"
 	"cohort/store"
@@ -80,8 +81,10 @@ func (a *app) fieldFigureCommand(q fieldFigure) *cobra.Command {
 				}
 				g := &grid{head: []string{"field", "value", "count"}}
 				cell := value
-				if s, ok := value.(fmt.Stringer); ok {
-					cell = s.String()
+				if n, ok := value.(*big.Int); ok {
+					if cell = n.String(); n.IsInt64() {
+						cell = n.Int64()
+					}
 				}
 				g.add(args[0], cell, count)
 				return a.write(struct {
