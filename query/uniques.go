@@ -161,6 +161,7 @@ func combines(text string) bool {
 			return true
 		}
 	}
+	// Addresses have = and & in them, and so parse as comparisons of fields.
 	_, err := Parse(text)
-	return err == nil
+	return err == nil && strings.ContainsAny(text, "[@")
 }
