@@ -24,6 +24,49 @@ import (
 // 256 chunks are 2.6 MB, so that is one day.
 const foldBytes = 4 << 20
 
+// foldLoop is the folder: it folds when the committer asks, and when the oldest
+// operation has come of age.
+func (db *DB) foldLoop(ctx context.Context) {
+	defer db.background.Done()
+	var tick <-chan time.Time
+	if age := db.opts.FoldAge; age > 0 {
+		t := time.NewTicker(max(age/4, time.Millisecond))
+		defer t.Stop()
+		tick = t.C
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-db.wakeFold:
+		case <-tick:
+			v := db.view.Load()
+			if v.ops == 0 || time.Since(v.oldest) < db.opts.FoldAge {
+				continue
+			}
+		}
+		if err := db.foldAll(ctx); err != nil && ctx.Err() == nil {
+			db.log.Error("fold", "path", db.cfg.Path, "err", err)
+		}
+	}
+}
+
+// Fold merges the journal into the chunks of its days and the registry, in
+// transactions of a few megabytes between which marks and readers go on, and
+// returns when all that was in the journal at the call is folded. A store does
+// that by itself (see Options.FoldMarks and FoldAge). When ctx ends it stops
+// after a whole transaction.
+func (db *DB) Fold(ctx context.Context) error {
+	if err := db.enter(); err != nil {
+		return err
+	}
+	defer db.leave()
+	if db.cfg.ReadOnly {
+		return fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
+	}
+	return db.foldAll(ctx)
+}
+
 // foldAll folds everything that the journal holds when it begins.
 func (db *DB) foldAll(ctx context.Context) error {
 	db.chunkMu.Lock()
