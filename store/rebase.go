@@ -25,6 +25,9 @@ func (w *writer) rebase(from, now *view) *view {
 	}
 	d := now.draft(w.draft.txid)
 	d.chunks = w.draft.chunks
+	if w.draft.floor != from.floor {
+		d.floor, d.oldest = w.draft.floor, w.draft.oldest
+	}
 	for _, u := range w.units {
 		switch {
 		case u.visits:

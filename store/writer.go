@@ -29,7 +29,7 @@ func (db *DB) update(what string, fn func(w *writer) (commit bool, err error)) e
 }
 
 // transact is update, where marks go on beside the transaction if fn does
-// nothing to the draft but to take what it folds.
+// nothing to the draft but to take what it folds, or to raise the floor.
 func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool, err error)) error {
 	if db.cfg.ReadOnly {
 		return fmt.Errorf("%s: %s: %w", what, db.cfg.Path, ErrReadOnly)
