@@ -54,7 +54,7 @@ func (db *DB) foldLoop(ctx context.Context) {
 }
 
 // Fold merges the journal into the chunks of its days and the registry, in
-// transactions of a few megabytes between which marks and readers go on, and
+// transactions of about a megabyte beside which marks and readers go on, and
 // returns when all that was in the journal at the call is folded. A store does
 // that by itself (see Options.FoldMarks and FoldAge). When ctx ends it stops
 // after a whole transaction.
