@@ -13,6 +13,7 @@ const (
 	seedActivity
 	seedRows
 	seedVisits
+	seedFields
 )
 
 // scramble returns pseudo-random number n of a seed: SplitMix64 (Steele, Lea
