@@ -598,3 +598,32 @@ func ExampleTop() {
 	// active 12 marks on 4 days, at most 4
 	// registered 5 marks on 1 days, at most 5
 }
+
+// Comparisons of a field are sets like any others.
+func ExampleSumField() {
+	db, cleanup := exampleStore()
+	defer cleanup()
+	ctx := context.Background()
+	if _, err := db.DefineField(ctx, "level", store.FieldOptions{Bits: 8}); err != nil {
+		log.Fatal(err)
+	}
+	for id, level := range map[string]int64{"1": 3, "2": 12, "3": 7, "6": 40} {
+		if err := db.SetField(ctx, "level", id, level); err != nil {
+			log.Fatal(err)
+		}
+	}
+	x, err := query.Parse("level>=7 & active[2026-01-07]")
+	if err != nil {
+		log.Fatal(err)
+	}
+	size, err := query.Size(ctx, db, x)
+	if err != nil {
+		log.Fatal(err)
+	}
+	sum, err := query.SumField(ctx, db, "level", query.Of("paid", query.All()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(size.Count, sum.Sum, sum.Count)
+	// Output: 2 52 2
+}

@@ -38,6 +38,8 @@ type chunk struct {
 	card uint32
 	base uint32 // the chunk's first position
 	data []byte
+
+	valid bool // the data was found sound when it was opened, see verified
 }
 
 // openChunk checks and opens a chunk of a day.
@@ -104,12 +106,13 @@ func (c chunk) bitmap() (*roaring.Bitmap, error) {
 		b.AddMany(list)
 		return b, nil
 	}
-	// ReadFrom copies. It accepts what is no bitmap, hence Validate.
+	// ReadFrom copies. It accepts what is no bitmap, hence Validate, which takes three
+	// quarters of the time.
 	n, err := b.ReadFrom(bytes.NewReader(c.data))
 	if err == nil && n != int64(len(c.data)) {
 		err = fmt.Errorf("%d bytes left over", int64(len(c.data))-n)
 	}
-	if err == nil {
+	if err == nil && !c.valid {
 		err = b.Validate()
 	}
 	if err == nil && b.GetCardinality() != uint64(c.card) {

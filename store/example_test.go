@@ -465,3 +465,27 @@ func ExampleDB_Remember() {
 	// 2026-01-05 1 true
 	// 2026-01-07 1 true
 }
+
+// A field keeps a number per id. Adding is worked out in the order of commits, so that
+// no addition of concurrent callers is lost.
+func ExampleDB_AddField() {
+	db, remove := temporary()
+	defer remove()
+	ctx := context.Background()
+	if _, err := db.DefineField(ctx, "lives", store.FieldOptions{Bits: 4}); err != nil { // 0 to 15
+		log.Fatal(err)
+	}
+	if err := db.SetField(ctx, "lives", "PLR0KHTOWnGLuC", 3); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		n, err := db.AddField(ctx, "lives", "PLR0KHTOWnGLuC", 10, store.Saturate)
+		fmt.Println(n, err)
+	}
+	_, err := db.AddField(ctx, "lives", "PLR0KHTOWnGLuC", 1, store.Fail)
+	fmt.Println(err)
+	// Output:
+	// 13 <nil>
+	// 15 <nil>
+	// field "lives", id "PLR0KHTOWnGLuC": adding 1 to 15 leaves the range 0 to 15
+}

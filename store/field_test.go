@@ -34,7 +34,7 @@ type fieldOracle struct {
 }
 
 var fieldKinds = map[string]store.FieldOptions{
-	"level": {Bits: 8}, "score": {Bits: 16, Signed: true}, "flag": {Bits: 1}, "wide": {Bits: 63, Signed: true}, "big": {Bits: 63}, "sign": {Bits: 1, Signed: true},
+	"level": {Bits: 63}, "score": {Bits: 8, Signed: true}, "wide": {Bits: 63, Signed: true}, "sign": {Bits: 1, Signed: true},
 }
 
 func newFieldModel(kind placement.Kind, dense bool) *fieldModel {
@@ -122,7 +122,7 @@ func TestFieldModel(t *testing.T) {
 		kind  placement.Kind
 		dense bool
 	}{
-		{"branded", placement.Branded, false}, {"branded, dense", placement.Branded, true},
+		{"branded", placement.Branded, false},
 		{"string, dense", placement.String, true}, {"number", placement.Number, false},
 	} {
 		t.Run(kind.name, func(t *testing.T) {

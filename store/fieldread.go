@@ -140,6 +140,7 @@ func (r *reader) eachSlice(f Field, number uint32, fn func(slice int, c chunk) e
 		}
 		last = slice
 		c, err := parseChunk(number<<r.set.chunkBits(), p)
+		c.valid = true
 		if err == nil {
 			err = fn(slice, c)
 		}

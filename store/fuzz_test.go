@@ -215,6 +215,9 @@ func FuzzOpenRecord(f *testing.F) {
 	r.add(opMark, fuzzKey, fuzzBrand, idEntry{1, 9, "one"})
 	r.add(opMark, fuzzKey+1, fuzzBrand, idEntry{mixed: 2})
 	r.add(opUnmark, fuzzKey, fuzzBrand, idEntry{mixed: 1})
+	g := r.add(opField, fieldKey(3), fuzzBrand, idEntry{4, 5, "four"})
+	g.values = append(g.values, -7)
+	r.add(opFieldClear, fieldKey(3), fuzzBrand, idEntry{mixed: 4})
 	for _, p := range []Positions{Hashed, Dense} {
 		f.Add(r.seal(testSettings(placement.String, p), 1)[sealSize:], p == Dense)
 		f.Add(r.seal(testSettings(placement.Branded, p), 1)[sealSize:], p == Dense)
@@ -384,5 +387,31 @@ func FuzzCheckPages(f *testing.F) {
 			t.Fatal(err)
 		}
 		_ = checkPages(path, all) // only that it returns
+	})
+}
+
+// FuzzFieldValues reads the records of fields and batches, and the keys of slices.
+func FuzzFieldValues(f *testing.F) {
+	name := []byte("level")
+	for _, field := range []Field{{Name: "level", Bits: 8, number: 1}, {Name: "level", Bits: 63, Signed: true, Brand: fuzzBrand, Count: 9, Bytes: 77, number: 1 << 31}} {
+		f.Add(sealField(field)[sealSize:], []byte{0, 1, 2})
+	}
+	f.Add(batchRecord{rows: 3, done: true}.seal(batchKey(1, "b"))[sealSize:], []byte{255, 255, 64})
+	f.Fuzz(func(t *testing.T, payload, key []byte) {
+		v := append(make([]byte, sealSize), payload...)
+		if field, err := unsealField(name, seal(tagField, name, v)); err == nil {
+			if !bytes.Equal(sealField(field), v) {
+				t.Fatalf("field %+v is written otherwise", field)
+			}
+			if low, high := field.Limits(); low > 0 || high < 0 || low == 0 && field.Signed {
+				t.Fatalf("field %+v has the limits %d, %d", field, low, high)
+			}
+		}
+		if b, err := unsealBatch(batchKey(1, "b"), seal(tagFieldBatch, batchKey(1, "b"), v)); err == nil && !bytes.Equal(b.seal(batchKey(1, "b")), v) {
+			t.Fatalf("batch %+v is written otherwise", b)
+		}
+		if chunk, slice, ok := parseSliceKey(key); ok && !bytes.Equal(sliceKey(chunk, slice), key) {
+			t.Fatalf("slice %d of chunk %d is written otherwise", slice, chunk)
+		}
 	})
 }

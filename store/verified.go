@@ -58,7 +58,7 @@ func (v *verified) unseal(t tag, key, value []byte) ([]byte, bool) {
 // sound reports whether a value whose checksum holds is what a writer may have
 // written, as far as opening it does not tell.
 func sound(t tag, payload []byte) bool {
-	if t != tagChunk && t != tagRollup && t != tagSetChunk || len(payload) < chunkHeader || payload[0] != chunkRoaring {
+	if t != tagChunk && t != tagRollup && t != tagSetChunk && t != tagFieldSlice || len(payload) < chunkHeader || payload[0] != chunkRoaring {
 		return true
 	}
 	return kernel.Valid(payload[chunkHeader:], int(binary.LittleEndian.Uint32(payload[1:])))
