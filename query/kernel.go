@@ -86,15 +86,6 @@ func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, erro
 	return set.Bitmap(chunk)
 }
 
-// chunkCount returns how many positions of a node's set lie in a chunk.
-func chunkCount(snap *store.Snapshot, n node, chunk uint32) (uint64, error) {
-	set, err := bitsOf(snap, n)
-	if err != nil {
-		return 0, err
-	}
-	return set.Count(chunk)
-}
-
 // eachChunk calls f with each of some chunks, in order, until there is an error
 // or the context ends.
 func eachChunk(ctx context.Context, chunks []uint32, f func(chunk uint32) error) error {
