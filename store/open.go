@@ -153,6 +153,9 @@ func ensureFile(path string, o *Options) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return errors.New("it is a link to a file that does not exist")
+		}
 		if o.ReadOnly || o.Create == CreateNever {
 			return ErrNotExist
 		}

@@ -395,3 +395,21 @@ func TestLogger(t *testing.T) {
 		t.Errorf("the log says %q", out.String())
 	}
 }
+
+// A link to nothing is not a place to create a store at.
+func TestOpenDanglingLink(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(filepath.Join(dir, "missing"), link); err != nil {
+		t.Skip(err)
+	}
+	for _, mode := range []store.CreateMode{store.CreateMissing, store.CreateOnly, store.CreateNever} {
+		db, err := store.Open(link, &store.Options{Create: mode})
+		if err == nil {
+			mustClose(t, db)
+		}
+		if err == nil || !strings.Contains(err.Error(), "link to a file that does not exist") {
+			t.Errorf("mode %d: %v", mode, err)
+		}
+	}
+}
