@@ -169,7 +169,8 @@ func (w *writer) applyRequest(r *request, rec *records) error {
 // much, the folder does not keep up: marks wait until it is done, so that the
 // journal and the memory it takes stay bounded.
 func (db *DB) afterCommit(ctx context.Context, g *gathered) {
-	ops := db.view.Load().ops
+	v := db.view.Load()
+	ops := max(v.ops, int(v.records())) // a bit that changes again and again is one operation
 	if ops < db.opts.FoldMarks {
 		return
 	}

@@ -76,7 +76,7 @@ func (s *Snapshot) Convert(ctx context.Context, path string) (done Conversion, e
 			return done, err
 		}
 	}
-	return c.done, syncDir(filepath.Dir(path))
+	return c.done, syncFile(filepath.Dir(path))
 }
 
 // otherKind returns the options of the store to make.

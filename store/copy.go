@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -41,16 +42,29 @@ func (db *DB) wholeSnapshot() (*Snapshot, error) {
 	if db.cfg.ReadOnly && db.logging.Load() {
 		return nil, fmt.Errorf("%s was not closed, and part of it is in its journal: open it for writing once", db.cfg.Path)
 	}
-	if !db.cfg.ReadOnly {
-		// From here to the snapshot no log is started.
-		db.holdLog.Add(1)
-		defer db.holdLog.Add(-1)
+	if db.cfg.ReadOnly {
+		return db.snapshot()
+	}
+	db.holdLog.Add(1) // no further log is started
+	defer db.holdLog.Add(-1)
+	for {
 		if err := db.foldAll(context.Background()); err != nil {
 			return nil, err
 		}
 		if err := db.endLog(); err != nil {
 			return nil, err
 		}
+		s, err := db.snapshot()
+		if err != nil {
+			return nil, err
+		}
+		// One that was being started may have come in between.
+		state, _, err := s.journalState()
+		if err == nil && state.log == 0 {
+			return s, nil
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			return nil, err
+		}
 	}
-	return db.Snapshot()
 }

@@ -141,3 +141,27 @@ func ExampleDB_WriteTo() {
 	fmt.Println(copied.Mark(ctx, "active", "PLR0KHTOWnGLuC", day))
 	// Output: already <nil>
 }
+
+// Close waits for a copy under way, and a copy does not wait for Close.
+func TestWriteToWhileClosing(t *testing.T) {
+	db := mustOpen(t, filepath.Join(t.TempDir(), "db"), options(placement.Branded))
+	if _, err := db.MarkMany(ctx, someMarks("active", 20_000, 0)); err != nil {
+		t.Fatal(err)
+	}
+	copied := make(chan error)
+	go func() {
+		for {
+			if _, err := db.WriteTo(io.Discard); err != nil {
+				copied <- err
+				return
+			}
+		}
+	}()
+	if _, err := db.MarkMany(ctx, someMarks("active", 20_000, 50_000)); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, db)
+	if err := <-copied; !errors.Is(err, store.ErrClosed) {
+		t.Errorf("%v, want %v", err, store.ErrClosed)
+	}
+}

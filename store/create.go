@@ -62,7 +62,7 @@ func create(path string, o Options) error {
 			return err
 		}
 	}
-	return syncDir(filepath.Dir(path))
+	return syncFile(filepath.Dir(path))
 }
 
 var errNumberPositions = errors.New("number ids are their own positions: a store of them is neither hashed nor dense")
@@ -104,10 +104,11 @@ func writeEmpty(path string, set settings) error {
 	return boltError(errors.Join(err, b.Close()))
 }
 
-func syncDir(path string) error {
-	d, err := os.Open(path)
+// syncFile returns when a file or folder is on disk as others see it.
+func syncFile(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	return errors.Join(f.Sync(), f.Close())
 }

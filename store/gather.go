@@ -100,7 +100,7 @@ func (db *DB) gather(g *gathered, r *request, last *gathered) {
 	}
 	g.requests = append(g.requests, r)
 	db.gathering.Store(true)
-	g.facts += len(r.facts)
+	g.facts += r.size()
 	if g.w != nil {
 		db.workOut(g, r)
 		return
@@ -120,6 +120,9 @@ func (db *DB) workFrom(g *gathered, base *view) {
 	g.base = base
 	if !db.logging.Load() {
 		g.base = nil // it needs a transaction, whose number is not known
+	}
+	if g.base == nil {
+		return
 	}
 	d := base.draft(base.txid)
 	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view, precision: db.precision}, draft: d}

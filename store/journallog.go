@@ -94,7 +94,7 @@ func createLog(path string) (l *journalLog, err error) {
 			return l, err
 		}
 	}
-	return l, syncDir(filepath.Dir(path))
+	return l, syncFile(filepath.Dir(path))
 }
 
 // openLog opens the files of a log and reads its records above floor, in any
@@ -121,6 +121,11 @@ func openLog(path string, id, floor uint64, readOnly bool) (l *journalLog, entri
 		}
 		l.half[i].file = f
 		found, err := l.scan(i, floor)
+		if err == nil && !readOnly {
+			// A killed process may have left records that are not on disk yet. What
+			// is read here others will be told is.
+			err = datasync(f)
+		}
 		if err != nil {
 			return l, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -157,8 +162,8 @@ func (l *journalLog) scan(half int, floor uint64) ([]logEntry, error) {
 	outside := 0 // records that end in a part that was not grown whole
 	at := logHeader
 	for {
-		e, size := l.record(b[at:])
-		if size == 0 || e.seq <= h.last {
+		e, size := l.record(b[at:], h.last)
+		if size == 0 {
 			break
 		}
 		h.last = e.seq
@@ -174,7 +179,7 @@ func (l *journalLog) scan(half int, floor uint64) ([]logEntry, error) {
 	}
 	h.size, h.end = int64(len(b)), int64(at)
 	for off := at + 8; off+logFrame <= len(b); off += 8 {
-		if e, size := l.record(b[off:]); size > 0 && e.seq > max(h.last, floor) {
+		if e, size := l.record(b[off:], max(h.last, floor)); size > 0 {
 			return nil, corruptf("the record at byte %d is damaged: record %d stands behind it", at, e.seq)
 		}
 	}
@@ -182,8 +187,9 @@ func (l *journalLog) scan(half int, floor uint64) ([]logEntry, error) {
 }
 
 // record returns the record that p begins with, and the bytes it takes: 0 where
-// none holds.
-func (l *journalLog) record(p []byte) (e logEntry, size int) {
+// none holds that has a higher number than above. The number is looked at first:
+// behind the end of a half are many places where a checksum would be of megabytes.
+func (l *journalLog) record(p []byte, above uint64) (e logEntry, size int) {
 	if len(p) < logFrame {
 		return e, 0
 	}
@@ -192,6 +198,9 @@ func (l *journalLog) record(p []byte) (e logEntry, size int) {
 		return e, 0
 	}
 	e.seq = binary.LittleEndian.Uint64(p[8:])
+	if e.seq <= above || above > 0 && e.seq-above > 1<<32 {
+		return e, 0
+	}
 	e.payload = p[logFrame : logFrame+int(n)]
 	if binary.LittleEndian.Uint32(p[4:]) != l.checksum(e) {
 		return e, 0
@@ -315,8 +324,10 @@ func (db *DB) startLog() {
 		err = db.update("start the log", func(w *writer) (bool, error) {
 			return true, w.putJournalState(journalState{w.view.floor, l.id})
 		})
-		if err != nil {
+		if err != nil && db.failure() == nil {
 			err = errors.Join(err, l.remove())
+		} else if err != nil {
+			err = errors.Join(err, l.close()) // the file may name it
 		}
 	}
 	if err != nil {

@@ -203,6 +203,11 @@ func (db *DB) openFile(path string) error {
 		if err := errors.Join(err, boltError(b.Close())); err != nil {
 			return err
 		}
+		// A killed process may have left a commit that is not on disk yet. What is
+		// read from here on others will be told is.
+		if err := syncFile(path); err != nil {
+			return err
+		}
 	}
 	b, err := openBolt(path, db.opts.ReadOnly, timeout)
 	if err != nil {

@@ -25,7 +25,7 @@ func (w *writer) rebase(from, now *view) *view {
 	}
 	d := now.draft(w.draft.txid)
 	d.chunks = w.draft.chunks
-	if w.draft.floor != from.floor {
+	if w.draft.floor != from.floor || w.draft.oldest != from.oldest {
 		d.floor, d.oldest = w.draft.floor, w.draft.oldest
 	}
 	for _, u := range w.units {

@@ -23,6 +23,18 @@ const (
 	requestWithdrawn
 )
 
+// size is what a request adds to its group, in marks.
+func (r *request) size() int {
+	n := 0
+	for i := range r.facts {
+		n++
+		if w := r.facts[i].fields; w != nil {
+			n += len(w.updates)
+		}
+	}
+	return n
+}
+
 // newRequest returns a request without facts.
 func (db *DB) newRequest() *request {
 	if r, ok := db.idle.Get().(*request); ok {

@@ -77,6 +77,11 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 		return nil, err
 	}
 	defer db.leave()
+	return db.snapshot()
+}
+
+// snapshot is Snapshot within a call that has entered the store.
+func (db *DB) snapshot() (*Snapshot, error) {
 	s := &sharedSnapshot{db: db, handles: 1}
 	err := guard("snapshot", func() (err error) {
 		s.reader, err = db.begin()
