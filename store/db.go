@@ -33,7 +33,8 @@ type DB struct {
 	failed atomic.Pointer[error] // set when the file's state is not known any more
 
 	// chunkMu is held by whoever rewrites chunks outside of a group commit: a
-	// fold, a load's batch, a deletion. It is taken before writeMu.
+	// fold, a load's batch, a deletion, an erasure, a saved set, a pass of Remember,
+	// the end of the log. It is taken before writeMu.
 	chunkMu sync.Mutex
 
 	// writeMu is held from the beginning of a write transaction until its view
@@ -64,8 +65,8 @@ type DB struct {
 	gathering atomic.Bool    // the gatherer has requests for the writer
 	wakeFold  chan struct{}  // to the folder
 
-	stop       context.CancelFunc // ends the committer and the folder
-	background sync.WaitGroup     // both of them
+	stop       context.CancelFunc // ends the goroutines in the background
+	background sync.WaitGroup     // the gatherer, the writer, the folder and who remembers
 
 	closeMu sync.RWMutex // guards closed; held for reading while a call is under way
 	closed  bool

@@ -26,10 +26,8 @@ type Erasure struct {
 // the registry, and all it did from the journal, and returns when that is on disk: all of
 // it in one transaction. Then the id is not known, and no page in use has it. What is
 // free, pages of the file and the files of a journal beside it that were removed,
-// keeps the bytes that it had until it is used again. Sketches cannot forget one id:
-// [Snapshot.VisitsHolding] names those that may hold it.
-//
-// Sketches cannot forget one id: its visits of pages stay counted.
+// keeps the bytes that it had until it is used again. Sketches cannot forget one id: its
+// visits stay counted, and [Snapshot.VisitsHolding] names those that may hold it.
 //
 // A bit that another known id shares is not cleared: it may be a mark of that one.
 // The registry forgets the id all the same, and the result is Shared. An event that

@@ -9,12 +9,15 @@ import (
 	"cohort/placement"
 )
 
-// This file holds every byte layout of the store. docs/format.md explains the
-// same with a worked example.
+// This file has the buckets, tags and seals, and the layouts of small records;
+// chunk.go, registry.go, ordinals.go, journal.go, journallog.go, kept.go,
+// fieldformat.go and sketchformat.go have the others. docs/format.md explains all
+// of them with worked examples.
 //
 // The file is one bbolt database with these buckets:
 //
-//	meta      "format", "store", "journal"    -> formatVersion, settings, where the journal stands
+//	meta      "format", "store", "sketches", "journal"
+//	                                          -> formatVersion, settings, precision, where the journal stands
 //	events    event name                      -> number, brand
 //	days      event number | day              -> bucket: chunk number -> chunk
 //	totals    event number | day              -> cardinality, bytes of chunks

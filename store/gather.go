@@ -18,7 +18,7 @@ import (
 // groupMax bounds the facts of one group commit, and with them its record.
 const groupMax = 8192
 
-// gathered is the requests of one transaction.
+// gathered is the requests of one group commit.
 type gathered struct {
 	requests []*request
 	facts    int

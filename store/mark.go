@@ -75,7 +75,8 @@ func (t *Tally) count(r Result) {
 // failed. When ctx ends before the mark was taken into a group commit, it is not
 // made and ctx's error is returned; after that its commit is waited for.
 //
-// Cost: concurrent callers share a commit of two syncs. A mark whose bit and
+// Cost: concurrent callers share a commit: one sync of the log beside the file, or
+// two of the file where there is no log yet or the event is new. A mark whose bit and
 // id are already on disk returns without writing.
 func (db *DB) Mark(ctx context.Context, event, id string, day Day) (Result, error) {
 	return db.one(ctx, opMark, event, id, day)

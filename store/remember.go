@@ -14,7 +14,7 @@ import (
 // last day lies before the current one). Answers do not depend on it, only their
 // cost. A store does it by itself now and then (see Options.RememberEvery); it is
 // worth a call after a large load. Chunks are worked out beside readers and marks
-// and written a few megabytes a transaction. When ctx ends it stops after a whole
+// and written about a megabyte a transaction. When ctx ends it stops after a whole
 // transaction, and what was done so far is not lost.
 //
 // Cost: about as much as reading what changed, and the firsts of all days, once.

@@ -12,7 +12,7 @@ import (
 )
 
 // VisitLoader records visits in bulk, past the journal: they are sorted by day
-// and page, and merged into the sketches, some megabytes a transaction. What it
+// and page, and merged into the sketches, about a megabyte a transaction. What it
 // does is the same as observing them one by one. A VisitLoader is for one
 // goroutine; any number may be open at a time.
 type VisitLoader struct {

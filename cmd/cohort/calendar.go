@@ -52,6 +52,9 @@ func (a *app) calendar(ctx context.Context, snap *store.Snapshot, event, id stri
 		return err
 	}
 	note := fmt.Sprintf("active on %d days", len(r.Days))
+	if len(r.Days) == 1 {
+		note = "active on 1 day"
+	}
 	if r.Shared {
 		note += ", shared with another id"
 	}

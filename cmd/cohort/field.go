@@ -225,6 +225,9 @@ func (a *app) fieldClearCommand() *cobra.Command {
 					return nil, err
 				}
 				defer closeInto(&err, db)
+				if _, err := parseIDs(db.Config().IDs, []string{id}); err != nil {
+					return nil, err
+				}
 				return db.UpdateFields(ctx, id, updates...)
 			}()
 			if err != nil {
@@ -245,6 +248,9 @@ func (a *app) fieldGetCommand() *cobra.Command {
 		RunE: a.do(func(ctx context.Context, _ *cobra.Command, args []string) error {
 			names, id := args[:len(args)-1], args[len(args)-1]
 			return a.ask(ctx, func(snap *store.Snapshot) error {
+				if _, err := parseIDs(snap.Config().IDs, []string{id}); err != nil {
+					return err
+				}
 				values, err := snap.FieldValues(id, names...)
 				if err != nil {
 					return err

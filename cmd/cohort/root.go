@@ -66,10 +66,10 @@ func run(args []string, s streams, now func() time.Time) int {
 // stand behind it.
 func behindDashes(args []string) []string {
 	i := slices.Index(args, "field")
-	if i < 0 || i+1 >= len(args) || slices.Contains(args, "--") {
+	if i < 0 || i+1 >= len(args) || args[i+1] != "set" && args[i+1] != "add" || slices.Contains(args, "--") {
 		return args
 	}
-	for j := i + 1; j < len(args); j++ {
+	for j := i + 2; j < len(args); j++ {
 		if n := args[j]; len(n) > 1 && n[0] == '-' && n[1] >= '0' && n[1] <= '9' {
 			return append(slices.Delete(slices.Clone(args), j, j+1), "--", n)
 		}
