@@ -269,15 +269,20 @@ func (h *logHalf) takeBack(cause error) error {
 // which leaves at the most the record that it was for in the part begun.
 func (h *logHalf) grow(n int64) error {
 	for h.end+n > h.size-h.size%logGrow {
-		zeros := make([]byte, logGrow-h.size%logGrow)
-		w, err := h.file.WriteAt(zeros, h.size)
-		if err != nil {
-			if w > 0 {
-				err = errors.Join(err, h.file.Truncate(h.size))
+		// In small writes: what was written at once Linux keeps as one folio, and a
+		// record's page makes all of it dirty.
+		from, zeros := h.size, make([]byte, 4096)
+		for to := from - from%logGrow + logGrow; h.size < to; {
+			w, err := h.file.WriteAt(zeros[:min(int64(len(zeros)), to-h.size)], h.size)
+			if err != nil {
+				if h.size += int64(w); h.size > from {
+					err = errors.Join(err, h.file.Truncate(from))
+				}
+				h.size = from
+				return err
 			}
-			return err
+			h.size += int64(w)
 		}
-		h.size += int64(len(zeros))
 	}
 	return nil
 }
