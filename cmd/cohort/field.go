@@ -75,14 +75,14 @@ func (w *fieldWidth) check() error {
 }
 
 // define makes a field as the flags say, or checks one that there is.
-func (w *fieldWidth) define(ctx context.Context, db *store.DB, name string) error {
+func (w *fieldWidth) define(ctx context.Context, db *store.DB, name string) (isNew bool, err error) {
 	snap, err := db.Snapshot()
 	if err != nil {
-		return err
+		return false, err
 	}
 	f, ok, err := snap.Field(name)
 	if err := errors.Join(err, snap.Close()); err != nil {
-		return err
+		return false, err
 	}
 	o := store.FieldOptions{Bits: w.bits, Signed: w.signed || !w.changed("bits") && !w.changed("signed")}
 	if ok {
@@ -94,7 +94,7 @@ func (w *fieldWidth) define(ctx context.Context, db *store.DB, name string) erro
 		}
 	}
 	_, err = db.DefineField(ctx, name, o)
-	return err
+	return !ok && err == nil, err
 }
 
 // fieldValues is the values of fields of one id.
@@ -193,9 +193,22 @@ func (a *app) updateFields(ctx context.Context, w *fieldWidth, args []string, up
 		if _, err := parseIDs(db.Config().IDs, []string{id}); err != nil {
 			return nil, err
 		}
+		var made []string // fields that there are for these values only
+		defer func() {
+			if err == nil {
+				return
+			}
+			for _, name := range made {
+				err = errors.Join(err, db.DeleteField(context.WithoutCancel(ctx), name))
+			}
+		}()
 		for _, name := range names {
-			if err := w.define(ctx, db, name); err != nil {
+			isNew, err := w.define(ctx, db, name)
+			if err != nil {
 				return nil, err
+			}
+			if isNew {
+				made = append(made, name)
 			}
 		}
 		return db.UpdateFields(ctx, id, updates...)

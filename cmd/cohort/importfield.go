@@ -102,7 +102,7 @@ func (a *app) importField(ctx context.Context, f importFlags, names []string) (e
 		return err
 	}
 	defer closeInto(&err, end)
-	if err := f.field.width.define(ctx, db, f.field.name); err != nil {
+	if _, err := f.field.width.define(ctx, db, f.field.name); err != nil {
 		return err
 	}
 	refusals, err := newRefusals(a, f, in)
