@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// commitLoop is the writer. Where the next group is waiting, it takes it before it
+// commitLoop is the committer. Where the next group is waiting, it takes it before it
 // wakes the callers of the one before, who would get in the way.
 func (db *DB) commitLoop(ctx context.Context) {
 	defer db.background.Done()

@@ -38,8 +38,9 @@ var errNumbers = errors.New("number ids are their own positions: there is no oth
 // a dense one, that holds what the snapshot does: events, days, ids, saved sets,
 // fields and sketches. Then it compares the two id by id: the known ids, who was active
 // on each day of each event and is in each set, and the values of each field. Ids of a
-// dense store that have values and would share a placement are refused with ErrShared. The file takes its place when it is whole
-// and compared; there must be none, or the error is ErrExist.
+// dense store that have values and would share a placement are refused with ErrShared.
+// The file takes its place when it is whole and compared; there must be none, or the
+// error is ErrExist.
 //
 // Ids of a dense store get their ordinals by their first days. Memory is that of a
 // Loader and the largest day. The journal of a store with sketches must be folded.

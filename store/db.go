@@ -60,13 +60,13 @@ type DB struct {
 
 	idle      sync.Pool      // of *request
 	requests  chan *request  // to the gatherer
-	ready     chan struct{}  // from the writer, when it can take a group
-	groups    chan *gathered // to the writer
-	gathering atomic.Bool    // the gatherer has requests for the writer
+	ready     chan struct{}  // from the committer, when it can take a group
+	groups    chan *gathered // to the committer
+	gathering atomic.Bool    // the gatherer has requests for the committer
 	wakeFold  chan struct{}  // to the folder
 
 	stop       context.CancelFunc // ends the goroutines in the background
-	background sync.WaitGroup     // the gatherer, the writer, the folder and who remembers
+	background sync.WaitGroup     // the gatherer, the committer, the folder and who remembers
 
 	closeMu sync.RWMutex // guards closed; held for reading while a call is under way
 	closed  bool

@@ -335,3 +335,29 @@ func placementsOf(ids []idEntry) (n uint64) {
 	}
 	return n
 }
+
+// fromFields takes the values of the id away. Those at a placement that another known
+// id shares go too: nobody could read them while there were two, and they may be this
+// id's.
+func (e *eraser) fromFields() error {
+	fields, err := e.allFields()
+	if err != nil {
+		return err
+	}
+	for _, f := range fields {
+		if f.Brand != e.brand {
+			continue
+		}
+		s, err := e.foldedValue(f, e.pos)
+		if err == nil && s.has {
+			e.done.Fields++
+			if _, err = e.mergeField(&f, e.pos>>e.set.chunkBits(), []fieldOp{{pos: e.pos, base: true}}); err == nil {
+				err = e.closeField(f)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("field %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}

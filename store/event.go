@@ -182,3 +182,21 @@ func (w *writer) deleteDays(event uint32, p Period) error {
 	}
 	return nil
 }
+
+// eventNumbers returns the numbers of the events there are. No two may have the
+// same, and the next one must be another.
+func (r *reader) eventNumbers() (map[uint32]bool, error) {
+	live := make(map[uint32]bool)
+	c := r.events().Cursor()
+	for k, v := c.First(); k != nil; k, v = c.Next() {
+		e, err := unsealEvent(k, v)
+		if err != nil {
+			return nil, err
+		}
+		if live[e.number] || uint64(e.number) > r.events().Sequence() {
+			return nil, corruptf("event %q: number %d is used twice, or will be", k, e.number)
+		}
+		live[e.number] = true
+	}
+	return live, nil
+}

@@ -168,7 +168,7 @@ type fieldWrite struct {
 }
 
 // lookFields fills in what is folded of the fields of a fact. Where a field is of no
-// brand yet, or of another, it leaves that to the writer.
+// brand yet, or of another, it leaves that to the committer.
 func (r *reader) lookFields(f *fact) error {
 	w := f.fields
 	w.fields, w.folded = w.fields[:0], w.folded[:0]
@@ -241,7 +241,7 @@ func (w *writer) applyFields(f *fact, rec *records) error {
 	at := f.folded.at.and(w.view.known(f.brand, w.set, f.mixed))
 	if w.set.shares(at) {
 		if w.tx == nil {
-			return ErrShared // the writer meets it again, and says more
+			return ErrShared // the committer meets it again, and says more
 		}
 		return w.sharedError(f.id, f.brand, f.mixed)
 	}
@@ -348,43 +348,4 @@ func (u FieldUpdate) apply(f Field, id string, now fieldState) (fieldState, erro
 		sum = low
 	}
 	return fieldState{sum, true}, nil
-}
-
-// replayFields applies one group of values. Its ids are registered even where the
-// field is gone or its values are folded already.
-func (w *writer) replayFields(seq uint64, g group, live map[uint32]Field) error {
-	f, ok := live[g.key.event()]
-	if ok {
-		if f.Brand != g.brand {
-			return corruptf("a value of an id of brand %q in field %q of brand %q", g.brand, f.Name, f.Brand)
-		}
-		upTo, err := w.foldedUpTo(g.key)
-		if err != nil {
-			return err
-		}
-		ok = seq > upTo
-	}
-	for i, e := range g.ids {
-		var next fieldState
-		if g.op == opField {
-			if err := w.replayID(g.brand, e); err != nil {
-				return err
-			}
-			next = fieldState{g.values[i], true}
-		}
-		if !ok {
-			continue
-		}
-		if low, high := f.Limits(); next.value < low || next.value > high {
-			return corruptf("field %q: the value %d is outside its range", f.Name, next.value)
-		}
-		now, base, err := w.valueAt(f, e.pos)
-		if err != nil {
-			return err
-		}
-		if now != next {
-			w.draft.setField(makeFieldChunk(f.number, e.pos>>w.set.chunkBits()), e.pos, next, base)
-		}
-	}
-	return nil
 }

@@ -9,10 +9,10 @@ import (
 	"cohort/placement"
 )
 
-// This file has the buckets, tags and seals, and the layouts of small records;
-// chunk.go, registry.go, ordinals.go, journal.go, journallog.go, kept.go,
-// fieldformat.go and sketchformat.go have the others. docs/format.md explains all
-// of them with worked examples.
+// This file has the buckets, tags and seals, and the layouts of small records,
+// keys.go those of keys; chunk.go, idsvalue.go, ordinals.go, journal.go,
+// journallog.go, kept.go, fieldformat.go and sketchformat.go have the others.
+// docs/format.md explains all of them with worked examples.
 //
 // The file is one bbolt database with these buckets:
 //
@@ -32,9 +32,9 @@ import (
 //	fieldslices  field number                 -> bucket: chunk number | slice -> chunk
 //	fieldbatches field number | batch         -> rows added, and their SHA-256
 //
-// Those of sets and fields are there from the first of them on, ordinals from the first id of
-// a dense store, and from the first visit on
-// these; kept.go has those of what is remembered:
+// Those of sets and fields are there from the first of them on, ordinals from the
+// first id of a dense store, and from the first visit on these; kept.go has those of
+// what is remembered:
 //
 //	pages       page | 0 | brand              -> page number
 //	sketchdays  day                           -> sketches, bytes of them
@@ -52,8 +52,9 @@ const formatVersion = 1
 
 // Positions per chunk, as powers of two. Hashed days are uniform: 2^24
 // positions make 256 chunks of about 10 kB at a million ids. Number days are
-// packed, and so are dense ones: 2^19 positions are at most 64 KiB of bitset. Registry chunks of 2^22
-// positions are about 7 kB at a million ids and 70 kB at ten million.
+// packed, and so are dense ones: 2^19 positions are at most 64 KiB of bitset.
+// Registry chunks of 2^22 positions are about 7 kB at a million ids and 70 kB at ten
+// million.
 const (
 	hashedChunkBits   = 24
 	packedChunkBits   = 19
@@ -171,60 +172,6 @@ func unseal(t tag, key, value []byte) ([]byte, bool) {
 	}
 	return value[sealSize:], true
 }
-
-// dayKey names one (event, day): the event's number above the day, with the
-// day's sign flipped so that keys sort by date.
-type dayKey uint64
-
-const daySign = 1 << 31
-
-func makeDayKey(event uint32, d Day) dayKey {
-	return dayKey(event)<<32 | dayKey(uint32(d)^daySign)
-}
-
-func (k dayKey) event() uint32 { return uint32(k >> 32) }
-func (k dayKey) day() Day      { return Day(uint32(k) ^ daySign) }
-
-func (k dayKey) bytes() []byte { return binary.BigEndian.AppendUint64(nil, uint64(k)) }
-
-func parseDayKey(b []byte) (dayKey, bool) {
-	if len(b) != 8 {
-		return 0, false
-	}
-	return dayKey(binary.BigEndian.Uint64(b)), true
-}
-
-// chunkKey is the key of a chunk in its day's or brand's bucket.
-func chunkKey(number uint32) []byte {
-	return binary.BigEndian.AppendUint16(nil, uint16(number))
-}
-
-func parseChunkKey(b []byte) (uint32, bool) {
-	if len(b) != 2 {
-		return 0, false
-	}
-	return uint32(binary.BigEndian.Uint16(b)), true
-}
-
-// chunkSealKey is what a day chunk's checksum covers as its key: the day key
-// and the chunk number.
-func chunkSealKey(k dayKey, number uint32) []byte {
-	b := binary.BigEndian.AppendUint64(make([]byte, 0, 10), uint64(k))
-	return binary.BigEndian.AppendUint16(b, uint16(number))
-}
-
-// idsSealKey is the same for a registry chunk: the brand and the chunk number.
-func idsSealKey(b placement.Brand, number uint32) []byte {
-	return binary.BigEndian.AppendUint16(append(make([]byte, 0, 5), b[:]...), uint16(number))
-}
-
-// setChunkSealKey is the same for a chunk of a saved set: the name and the chunk
-// number.
-func setChunkSealKey(name string, number uint32) []byte {
-	return binary.BigEndian.AppendUint16(append(make([]byte, 0, len(name)+2), name...), uint16(number))
-}
-
-func journalKey(seq uint64) []byte { return binary.BigEndian.AppendUint64(nil, seq) }
 
 // settings are what a store is created with; they never change.
 //

@@ -7,11 +7,11 @@ import (
 )
 
 // Marks pass two goroutines on their way to disk. The gatherer takes what callers
-// hand in and works out, in memory, what it changes, while the writer waits for
-// the disk with the group before; when the writer is ready it gets the group,
+// hand in and works out, in memory, what it changes, while the committer waits for
+// the disk with the group before; when the committer is ready it gets the group,
 // as one record to write to the log. What a group changes it can only know from
 // the view that the group before leaves, so a draft is built on a draft; where a
-// fold, a load or a failed commit came in between, the writer sees that the view
+// fold, a load or a failed commit came in between, the committer sees that the view
 // is another one, and works the group out again. A group that names a new event,
 // and every group before there is a log, is a transaction of the store's file.
 
@@ -24,7 +24,7 @@ type gathered struct {
 	facts    int
 
 	// base is the view that the group was worked out on, nil where it was not;
-	// then the writer does it. The rest is what came of it.
+	// then the committer does it. The rest is what came of it.
 	base *view
 	w    *writer // without a transaction
 	rec  records
@@ -132,7 +132,7 @@ func (db *DB) workFrom(g *gathered, base *view) {
 }
 
 // workOut applies a request to the group's draft. Where it needs to look into
-// the file for that, the group is left to the writer.
+// the file for that, the group is left to the committer.
 func (db *DB) workOut(g *gathered, r *request) {
 	for i := range r.facts {
 		f := &r.facts[i]
@@ -147,20 +147,20 @@ func (db *DB) workOut(g *gathered, r *request) {
 			r.results[i] = g.w.applyVisit(f, &g.rec)
 		case f.kind == opField:
 			if err := g.w.applyFields(f, &g.rec); err != nil {
-				g.base = nil // the writer meets it again, and says so
+				g.base = nil // the committer meets it again, and says so
 				return
 			}
 		default:
 			var err error
 			if r.results[i], err = g.w.applyFolded(f, &g.rec); err != nil {
-				g.base = nil // the writer meets it again, and says so
+				g.base = nil // the committer meets it again, and says so
 				return
 			}
 		}
 	}
 }
 
-// settle makes the group ready for the writer, which has nothing else to do now:
+// settle makes the group ready for the committer, which has nothing else to do now:
 // if it was not worked out yet, it can be.
 func (db *DB) settle(g *gathered) {
 	if g.w == nil {

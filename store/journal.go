@@ -1,10 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"time"
 
 	"cohort/placement"
@@ -15,18 +13,19 @@ import (
 // sequence numbers that never restart. Where there are many marks they go to
 // the log beside the file (see journalLog), one a group commit. What needs a
 // transaction anyway, and all of a store that is not open for long, goes to a
-// bucket: records of about recordBytes, as many as a commit needs. The payload is a row of groups, in the order in which their operations took effect
-// on each day:
+// bucket: records of about recordBytes, as many as a commit needs. The payload is a
+// row of groups, in the order in which their operations took effect on each day:
 //
 //	op u8 | event number u32 | day i32 | brand 3 bytes | n u32 |
 //	n × mixed u64 | with opPositions set in op: n × position u32 |
 //	of opField: n × value i64 | with opStrings: n × (length uvarint, string)
 //
-// Positions are there in dense stores. A string is kept where the mark registered its id, otherwise its length is 0.
-// Of a visit, the number is that of the page, and in place of the mixed values
-// stand the hashes of the ids, without positions and strings.
-// Of a field, the number is that of the field, and the day the one behind the last;
-// opFieldClear takes values away, and registers nobody.
+// Positions are there in dense stores. A string is kept where the mark registered
+// its id, otherwise its length is 0. Of a visit, the number is that of the page, and
+// in place of the mixed values stand the hashes of the ids, without positions and
+// strings. Of a field, the number is that of the field, and the day the one behind
+// the last; opFieldClear takes values away, and registers nobody.
+//
 // Operations are states, not changes ("this bit is set now"), so replaying a
 // record whose effect is already in the chunks changes nothing.
 const (
@@ -258,192 +257,4 @@ func (w *writer) putJournalState(j journalState) error {
 		return fmt.Errorf("journal: %w", err)
 	}
 	return nil
-}
-
-// journalEntries returns the records that are needed, of the file's journal and
-// those that the log beside it holds, in order; none may be missing. The draft
-// gets the first and the last number.
-func (w *writer) journalEntries(state journalState, noted bool, logged []logEntry) ([]logEntry, error) {
-	entries := logged
-	c := w.journal().Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		if len(k) != 8 {
-			return nil, corruptf("journal: a key of %d bytes", len(k))
-		}
-		seq := binary.BigEndian.Uint64(k)
-		p, ok := unseal(tagJournal, k, v)
-		if !ok {
-			return nil, corruptf("journal record %d: checksum does not hold", seq)
-		}
-		if seq > state.floor {
-			entries = append(entries, logEntry{seq, p})
-		}
-	}
-	slices.SortFunc(entries, func(a, b logEntry) int { return cmp.Compare(a.seq, b.seq) })
-	last := w.journal().Sequence()
-	w.draft.floor = state.floor
-	switch {
-	case noted || len(entries) == 0:
-	case entries[0].seq == 0:
-		return nil, corruptf("journal: a record 0")
-	default:
-		w.draft.floor = entries[0].seq - 1
-	}
-	w.draft.seq = w.draft.floor
-	if !noted && len(entries) == 0 {
-		w.draft.floor, w.draft.seq = last, last
-	}
-	for _, e := range entries {
-		if e.seq != w.draft.seq+1 {
-			return nil, corruptf("journal: record %d follows record %d", e.seq, w.draft.seq)
-		}
-		w.draft.seq = e.seq
-	}
-	if w.draft.seq < last || (state.log == 0 && w.draft.seq > last) {
-		return nil, corruptf("journal: it ends with record %d, not %d", w.draft.seq, last)
-	}
-	return entries, nil
-}
-
-// replay applies the journal to a draft: what a store that was not closed, or
-// is open for reading, has beyond its chunks.
-func (w *writer) replay(entries []logEntry) error {
-	live, err := w.eventNumbers()
-	if err != nil {
-		return err
-	}
-	fields, err := w.fieldNumbers()
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		groups, err := openRecord(w.set, e.seq, e.payload)
-		if err != nil {
-			return err
-		}
-		if err := w.replayStrings(groups); err != nil {
-			return fmt.Errorf("journal record %d: %w", e.seq, err)
-		}
-		for _, g := range groups {
-			switch g.op {
-			case opVisit:
-				err = w.replayVisits(e.seq, g)
-			case opField, opFieldClear:
-				err = w.replayFields(e.seq, g, fields)
-			default:
-				err = w.replayGroup(e.seq, g, live[g.key.event()])
-			}
-			if err != nil {
-				return fmt.Errorf("journal record %d: %w", e.seq, err)
-			}
-		}
-	}
-	return w.checkOrdinals()
-}
-
-// replayStrings registers the ids of a record that came with their strings.
-// Groups stand in the order of their days: the mark that carries an id's string
-// may be in a later group than another mark of that id.
-func (w *writer) replayStrings(groups []group) error {
-	for _, g := range groups {
-		for _, e := range g.ids {
-			if e.id == "" {
-				continue
-			}
-			if err := w.replayID(g.brand, e); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// replayID makes the id of a mark known, where the mark gave it its position.
-func (w *writer) replayID(b placement.Brand, e idEntry) error {
-	at, err := w.known(b, e.mixed)
-	if err != nil {
-		return err
-	}
-	if at.self && at.pos != e.pos {
-		return corruptf("id %#x of brand %q stands at %d, not at %d", uint64(e.mixed), b, at.pos, e.pos)
-	}
-	if !at.self {
-		w.addID(b, e, at.others)
-	} else if w.set.dense() {
-		w.draft.place(b, e.pos, e.mixed.Placement()) // its id may be folded, its ordinal not
-	}
-	return nil
-}
-
-// replayGroup applies one group. Its ids are registered even where its event
-// or day is gone or its bits are folded already.
-func (w *writer) replayGroup(seq uint64, g group, live bool) error {
-	if live {
-		upTo, err := w.foldedUpTo(g.key)
-		if err != nil {
-			return err
-		}
-		live = seq > upTo
-	}
-	for _, e := range g.ids {
-		if g.op == opMark {
-			if err := w.replayID(g.brand, e); err != nil {
-				return err
-			}
-		}
-		if !live {
-			continue
-		}
-		set, base, err := w.bit(g.key, e.pos)
-		if err != nil {
-			return err
-		}
-		if set != (g.op == opMark) {
-			w.draft.setBit(g.key, e.pos>>w.set.chunkBits(), e.pos, !set, base)
-		}
-	}
-	return nil
-}
-
-// replayVisits applies one group of visits, unless it is folded.
-func (w *writer) replayVisits(seq uint64, g group) error {
-	page := g.key.event()
-	if w.pages() == nil || page == 0 || uint64(page) > w.pages().Sequence() {
-		return corruptf("page %d was never given out", page)
-	}
-	upTo, err := w.foldedUpTo(foldedSketches(g.key.day()))
-	if err != nil || seq <= upTo {
-		return err
-	}
-	for _, e := range g.ids {
-		w.draft.addVisit(makeVisitKey(g.key.day(), page), g.brand, uint64(e.mixed))
-	}
-	return nil
-}
-
-// foldedUpTo returns the fold mark of a day, 0 where it has none.
-func (r *reader) foldedUpTo(k dayKey) (uint64, error) {
-	v, err := lookup(r.folded(), k.bytes(), foldedHolds)
-	if v == nil || err != nil {
-		return 0, err
-	}
-	return unsealFolded(k.bytes(), v)
-}
-
-// eventNumbers returns the numbers of the events there are. No two may have the
-// same, and the next one must be another.
-func (r *reader) eventNumbers() (map[uint32]bool, error) {
-	live := make(map[uint32]bool)
-	c := r.events().Cursor()
-	for k, v := c.First(); k != nil; k, v = c.Next() {
-		e, err := unsealEvent(k, v)
-		if err != nil {
-			return nil, err
-		}
-		if live[e.number] || uint64(e.number) > r.events().Sequence() {
-			return nil, corruptf("event %q: number %d is used twice, or will be", k, e.number)
-		}
-		live[e.number] = true
-	}
-	return live, nil
 }

@@ -131,8 +131,9 @@ type fact struct {
 }
 
 // folded is what the chunks and the registry, without the journal, say of a
-// mark: that its bit is set, and what is known of its id. Callers look it up, side by side; where nothing was folded since, it spares
-// the committer, which all of them wait for, most of its work.
+// mark: that its bit is set, and what is known of its id. Callers look it up, side
+// by side; where nothing was folded since, it spares the committer, which all of them
+// wait for, most of its work.
 type folded struct {
 	chunks int    // view.chunks at the look-up; 0 where it was not made
 	key    dayKey // of the event's number, which stays while chunks does
