@@ -57,6 +57,26 @@ func (w *world) askTop(t *testing.T, src query.Source) {
 	}
 }
 
+// TestUnmarkedFirstDay: the union of a week is remembered, and the journal empties its
+// first day, so that the event's days begin after it. The union has a bit too many.
+func TestUnmarkedFirstDay(t *testing.T) {
+	db := numbers(t, "2026-01-20")
+	marks(t, db, "active", "2026-01-05", "1")
+	marks(t, db, "active", "2026-01-07", "2")
+	marks(t, db, "active", "2026-01-08", "2 3")
+	if err := errors.Join(db.Fold(t.Context()), db.Remember(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Unmark(t.Context(), "active", "1", day("2026-01-05")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := query.Count(t.Context(), db, "active", query.All()); err != nil || n != 2 {
+		t.Errorf("got %d, %v, want 2", n, err)
+	}
+	top, err := query.Top(t.Context(), db, "", query.Week(2026, 2), 1)
+	wantJSON(t, top, err, `[{"event":"active","brand":null,"days":2,"marks":3,"best_day":"2026-01-08","best":2,"ids":null}]`)
+}
+
 func TestTopRefused(t *testing.T) {
 	db := openStore(t, "2026-01-10", store.Options{})
 	if _, err := query.Top(t.Context(), db, "", query.All(), 0); !errors.Is(err, query.ErrUsage) {

@@ -33,9 +33,11 @@ func (r *reader) countNoted(t *timeline, p Period) (count uint64, ok bool) {
 	if len(parts) > 1 || u == nil || u.stale > 0 || u.rec.dropped > 0 {
 		return 0, false
 	}
+	// Of all days of the union: one that the journal empties is stored no more, and so
+	// may lie outside of a period that the union stands for.
 	unfolded := false
-	r.view.days.Ascend(makeDayKey(t.event, p.First), func(k dayKey, _ *dayOps) bool {
-		unfolded = k <= makeDayKey(t.event, p.Last)
+	r.view.days.Ascend(makeDayKey(t.event, u.period.First), func(k dayKey, _ *dayOps) bool {
+		unfolded = k <= makeDayKey(t.event, u.period.Last)
 		return false
 	})
 	return u.rec.cardinality, !unfolded
