@@ -360,6 +360,9 @@ func askField(ctx context.Context, src Source, field string, x Expr, opts []Opti
 			return err
 		}
 		q := &fieldQuestion{snap: v.snap, field: f}
+		if x == nil && !s.scope.all() {
+			x = inRange(field, false, lowest, beyond) // all that have a value
+		}
 		if x != nil {
 			if q.among, err = p.planIn(s.scope, x); err != nil {
 				return err

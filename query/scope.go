@@ -22,6 +22,9 @@ type Scope struct {
 	Breakdown []Expr
 }
 
+// all reports whether the scope leaves all ids, whatever its parts.
+func (s Scope) all() bool { return s.Among == nil && len(s.Except) == 0 }
+
 // None is the name of the part of a breakdown that is in none of its sets.
 const None = "(none)"
 
