@@ -143,7 +143,7 @@ func (w *world) askLifecycle(t *testing.T, src query.Source) {
 func (a asking) lifecycleRow(event string, by query.By, days store.Period, label string, keep func(set) set) map[string]any {
 	var fresh, returning, resurrecting, dormant int
 	if days.First <= a.asOf {
-		previous, _ := calendarSpan(by, a.week, days.First-1)
+		previous, _ := a.span(by, days.First-1)
 		was := keep(a.union(event, previous.First, previous.Last))
 		now := keep(a.union(event, days.First, min(days.Last, a.asOf)))
 		start, _, _ := a.stored(event)

@@ -39,21 +39,15 @@ func (w *world) askAll(t *testing.T) {
 		}
 	}()
 	src := []query.Source{w.db, snap}[w.rng.IntN(2)]
-	for range 6 {
+	for range 3 {
 		w.askCount(t, src)
 		w.askExpr(t, src)
 	}
-	w.askTop(t, src)
-	for range 3 {
-		w.askFunnel(t, src)
-		w.askOrdered(t, src)
-		w.askID(t, src)
-		w.askStreaking(t, src)
-		w.askLongest(t, src)
-		w.askActive(t, src)
-		w.askLifecycle(t, src)
-		w.askRetention(t, src)
-		w.askBetween(t, src)
+	for _, ask := range []func(*testing.T, query.Source){
+		w.askTop, w.askFunnel, w.askOrdered, w.askID, w.askStreaking, w.askLongest, w.askActive, w.askLifecycle,
+		w.askRetention, w.askBetween, w.askField, w.askUniques,
+	} {
+		ask(t, src)
 	}
 }
 

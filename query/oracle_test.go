@@ -25,11 +25,43 @@ type model struct {
 	known map[placement.Brand]map[uint32][]string // ids at each placement, in order
 	saved map[string]savedSet
 	order map[placement.Brand][]placement.Mixed // the ids of a dense store, each at its position
+
+	fields map[string]*fieldModel
+	visits map[store.Page]map[store.Day]map[uint64]bool // the ids of each page and day
+	spans  map[spanKey]calendarPeriod
+}
+
+// spanKey is a day and a length, for which the calendar is walked once.
+type spanKey struct {
+	by  query.By
+	day store.Day
+}
+
+type calendarPeriod struct {
+	days  store.Period
+	label string
 }
 
 func newModel(kind placement.Kind, dense bool, week store.WeekStart, today store.Day) *model {
-	return &model{kind, dense, week, today, map[string]map[store.Day]set{}, map[string]placement.Brand{},
-		map[placement.Brand]map[uint32][]string{}, map[string]savedSet{}, map[placement.Brand][]placement.Mixed{}}
+	return &model{
+		kind: kind, dense: dense, week: week, today: today,
+		marks: map[string]map[store.Day]set{}, brand: map[string]placement.Brand{},
+		known: map[placement.Brand]map[uint32][]string{}, saved: map[string]savedSet{},
+		order: map[placement.Brand][]placement.Mixed{}, fields: map[string]*fieldModel{},
+		visits: map[store.Page]map[store.Day]map[uint64]bool{}, spans: map[spanKey]calendarPeriod{},
+	}
+}
+
+// span returns the period of a length that a day lies in, and its label.
+func (m *model) span(by query.By, d store.Day) (store.Period, string) {
+	s, ok := m.spans[spanKey{by, d}]
+	if !ok {
+		s.days, s.label = calendarSpan(by, m.week, d)
+		for d := s.days.First; d <= s.days.Last; d++ {
+			m.spans[spanKey{by, d}] = s
+		}
+	}
+	return s.days, s.label
 }
 
 // parse returns the brand and the position of an id.
@@ -67,7 +99,8 @@ func (m *model) placements(b placement.Brand, s set) []uint32 {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func (m *model) mark(event, id string, d store.Day) {
+// mark sets a bit, registers the id, and returns what the store should say.
+func (m *model) mark(event, id string, d store.Day) store.Result {
 	b, pos := m.parse(id)
 	if m.marks[event] == nil {
 		m.marks[event], m.brand[event] = map[store.Day]set{}, b
@@ -75,8 +108,16 @@ func (m *model) mark(event, id string, d store.Day) {
 	if m.marks[event][d] == nil {
 		m.marks[event][d] = set{}
 	}
+	was := m.marks[event][d][pos]
 	m.marks[event][d][pos] = true
 	m.register(b, pos, id)
+	switch {
+	case !was:
+		return store.New
+	case m.shares(b, pos, id):
+		return store.Shared
+	}
+	return store.Already
 }
 
 func (m *model) register(b placement.Brand, pos uint32, id string) {
@@ -89,23 +130,70 @@ func (m *model) register(b placement.Brand, pos uint32, id string) {
 	}
 }
 
+// shares reports whether another known id has an id's position.
+func (m *model) shares(b placement.Brand, pos uint32, id string) bool {
+	return slices.ContainsFunc(m.known[b][pos], func(other string) bool { return other != id })
+}
+
 // unmark clears the bit unless another known id shares it.
 func (m *model) unmark(event, id string, d store.Day) store.Result {
 	b, pos := m.parse(id)
-	if !m.marks[event][d][pos] {
+	switch {
+	case !m.marks[event][d][pos]:
 		return store.Absent
-	}
-	for _, other := range m.known[b][pos] {
-		if other != id {
-			return store.Shared
-		}
+	case m.shares(b, pos, id):
+		return store.Shared
 	}
 	delete(m.marks[event][d], pos)
 	return store.Cleared
 }
 
-// stored returns the event's first and last day with a mark.
+// erase takes an id from everything but the visits, and its bit too unless another
+// known id shares it. A value of a field could be of either of them, and goes.
+func (m *model) erase(id string) store.Erasure {
+	b, pos := m.parse(id)
+	if !slices.Contains(m.known[b][pos], id) {
+		return store.Erasure{Result: store.Absent}
+	}
+	e := store.Erasure{Result: store.Shared}
+	if !m.shares(b, pos, id) {
+		e.Result = store.Cleared
+		for event, days := range m.marks {
+			n := 0
+			for _, positions := range days {
+				if m.brand[event] == b && positions[pos] {
+					delete(positions, pos)
+					n++
+				}
+			}
+			e.Days += n
+			e.Events += min(n, 1)
+		}
+		for _, s := range m.saved {
+			if s.brand == b && s.positions[pos] {
+				delete(s.positions, pos)
+				e.Sets++
+			}
+		}
+	}
+	for _, f := range m.fields {
+		if _, ok := f.values[pos]; ok && f.brand == b {
+			delete(f.values, pos)
+			e.Fields++
+		}
+	}
+	m.known[b][pos] = slices.DeleteFunc(m.known[b][pos], func(other string) bool { return other == id })
+	if len(m.known[b][pos]) == 0 {
+		delete(m.known[b], pos)
+	}
+	return e
+}
+
+// stored returns the event's first and last day with a mark, or those of all visits.
 func (m *model) stored(event string) (first, last store.Day, ok bool) {
+	if event == allVisits {
+		return m.visitDays()
+	}
 	for d, positions := range m.marks[event] {
 		if len(positions) == 0 {
 			continue
@@ -121,8 +209,10 @@ func (m *model) stored(event string) (first, last store.Day, ok bool) {
 // union returns the positions marked on any day of first to last.
 func (m *model) union(event string, first, last store.Day) set {
 	all := set{}
-	for d := first; d <= last; d++ {
-		maps.Copy(all, m.marks[event][d])
+	for d, positions := range m.marks[event] {
+		if d >= first && d <= last {
+			maps.Copy(all, positions)
+		}
 	}
 	return all
 }
@@ -259,7 +349,7 @@ func (m *model) overlap(a, b int) float64 {
 // eachPeriod lists the periods, and labels, that hold the days first to last.
 func (m *model) eachPeriod(by query.By, first, last store.Day) (spans []store.Period, labels []string) {
 	for d := first; d <= last; {
-		days, label := calendarSpan(by, m.week, d)
+		days, label := m.span(by, d)
 		spans, labels = append(spans, days), append(labels, label)
 		d = days.Last + 1
 	}

@@ -43,7 +43,7 @@ func (w *world) save(t *testing.T) {
 		w.compareSaved(t, name, got, err, want)
 	default:
 		asOf, x := w.asOf(), w.expr(b, w.rng.IntN(4))
-		want := savedSet{b, x.set(w.ask(asOf, false))}
+		want := savedSet{b, maps.Clone(x.set(w.ask(asOf, false)))}
 		got, err := query.Save(t.Context(), w.db, name, x.Expr, options(asOf)...)
 		if got.Count == 0 && got.Brand.IsZero() {
 			want.brand = placement.Brand{} // no set of it is of a brand
@@ -63,7 +63,7 @@ func (w *world) compareSaved(t *testing.T, name string, got store.SavedSet, err 
 // someIDs returns some ids of a brand, at least one, in no order, some twice.
 func (w *world) someIDs(b placement.Brand) (ids []string) {
 	for range 1 + w.rng.IntN(10) {
-		ids = append(ids, w.ids[b][w.rng.IntN(len(w.ids[b]))])
+		ids = append(ids, w.anyID(b))
 	}
 	return ids
 }

@@ -14,12 +14,9 @@ import (
 // askID asks about one id of the event's brand, marked or not.
 func (w *world) askID(t *testing.T, src query.Source) {
 	b, over, asOf := w.anyBrand(), w.period(), w.asOf()
-	event, id := w.event(b), w.ids[b][w.rng.IntN(len(w.ids[b]))]
+	event, id := w.event(b), w.anyID(b)
 	_, pos := w.parse(id)
-	shared := false
-	for _, other := range w.known[b][pos] {
-		shared = shared || other != id
-	}
+	shared := w.shares(b, pos, id)
 
 	a := w.ask(asOf, false)
 	first, last := over.read(a, event)
@@ -108,19 +105,10 @@ func (w *world) askLongest(t *testing.T, src query.Source) {
 
 // checkIn checks in on a day, often the same one again.
 func (w *world) checkIn(t *testing.T) {
-	m := w.mark()
-	_, pos := w.parse(m.ID)
-	first := !w.marks[m.Event][m.Day][pos]
-	w.model.mark(m.Event, m.ID, m.Day)
-	shared := len(w.known[w.brandOf(m.Event)][pos]) > 1
-	result := "already"
-	switch {
-	case first:
-		result = "new"
-	case shared:
-		result = "shared"
-	}
-	want := map[string]any{"result": result, "first_today": first, "shared": shared,
+	m := w.mark(t)
+	b, pos := w.parse(m.ID)
+	result := w.model.mark(m.Event, m.ID, m.Day)
+	want := map[string]any{"result": result.String(), "first_today": result == store.New, "shared": w.shares(b, pos, m.ID),
 		"streak": float64(w.current(m.Event, pos, m.Day))}
 	got, err := query.CheckIn(t.Context(), w.db, m.Event, m.ID, m.Day)
 	w.compareJSON(t, got, err, want, "check in %v", m)

@@ -72,7 +72,7 @@ type retention struct {
 // period returns period n after the one of days.
 func (r retention) period(days store.Period, n int) store.Period {
 	for range n {
-		days, _ = calendarSpan(r.o.By, r.week, days.Last+1)
+		days, _ = r.span(r.o.By, days.Last+1)
 	}
 	return days
 }
