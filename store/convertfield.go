@@ -46,7 +46,7 @@ func (c *converter) copyField(f Field) error {
 			return err
 		}
 		err := c.to.rewrite("convert", func(w *writer) (bool, error) {
-			bad, err := w.loadField(to, rows, FieldLoad{})
+			_, bad, err := w.loadField(to, rows, FieldLoad{})
 			if err == nil && len(bad) > 0 {
 				err = bad[0].err
 			}

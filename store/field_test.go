@@ -335,6 +335,7 @@ func (k *fieldMachine) many(t *rapid.T) {
 		if run == 1 {
 			continue
 		}
+		changed := uint64(0)
 		for _, r := range took {
 			want := k.m.check(name, r.id, false)
 			value := r.value
@@ -348,8 +349,14 @@ func (k *fieldMachine) many(t *rapid.T) {
 				t.Fatalf("row %+v: refused %v, want %v", r, refused[r.index], want)
 			}
 			if want == nil {
+				if before, ok := f.values[r.id]; !ok || before != value {
+					changed++
+				}
 				k.m.set(name, r.id, value)
 			}
+		}
+		if tally.Changed != changed {
+			t.Fatalf("load: %+v, want %d changed", tally, changed)
 		}
 	}
 	k.bindRefused(t)
@@ -649,7 +656,7 @@ func TestFieldBatch(t *testing.T) {
 	if _, err := run(ctx, 0, 15); !errors.Is(err, store.ErrBatch) {
 		t.Errorf("fewer rows: %v, want %v", err, store.ErrBatch)
 	}
-	for i, want := range []store.FieldTally{{Rows: 20, Skipped: 20}, {Skipped: 40}} {
+	for i, want := range []store.FieldTally{{Rows: 20, Changed: 20, Skipped: 20}, {Skipped: 40}} {
 		if tally, err := run(ctx, 0, 40); err != nil || tally != want {
 			t.Errorf("run %d: %+v, %v, want %+v", i, tally, err, want)
 		}

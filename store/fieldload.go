@@ -37,6 +37,7 @@ type FieldLoad struct {
 // FieldTally counts what became of the rows of a load.
 type FieldTally struct {
 	Rows    uint64 // that are in: set or added
+	Changed uint64 // of Rows: those after which the id had another value, or its first
 	Refused uint64 // at their commit
 	Skipped uint64 // that an earlier run of the batch brought in, or was refused
 }
@@ -202,8 +203,11 @@ func (l *FieldLoader) commit(last bool) error {
 	}
 	rows, upTo := l.rows, l.first+uint64(len(l.rows))
 	var refusals []refusedRow
+	var changed uint64
 	for {
-		bad, err := l.attempt(rows, batchRecord{rows: upTo, done: last})
+		var bad []refusedRow
+		var err error
+		changed, bad, err = l.attempt(rows, batchRecord{rows: upTo, done: last})
 		if err != nil {
 			return err
 		}
@@ -221,6 +225,7 @@ func (l *FieldLoader) commit(last bool) error {
 		rows = rows[:upTo-l.first]
 	}
 	l.tally.Rows += uint64(len(rows))
+	l.tally.Changed += changed
 	l.first, l.rows = upTo, l.rows[:0]
 	slices.SortFunc(refusals, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
 	for _, r := range refusals {
@@ -233,10 +238,11 @@ func (l *FieldLoader) commit(last bool) error {
 	return nil
 }
 
-// attempt brings rows in, unless some are refused; these it returns, in order.
-func (l *FieldLoader) attempt(rows []fieldRow, b batchRecord) (bad []refusedRow, err error) {
+// attempt brings rows in, unless some are refused; these it returns, in order. Changed
+// is how many changed a value.
+func (l *FieldLoader) attempt(rows []fieldRow, b batchRecord) (changed uint64, bad []refusedRow, err error) {
 	err = l.db.rewrite(fmt.Sprintf("field %q", l.field.Name), func(w *writer) (bool, error) {
-		if bad, err = w.loadField(l.field, rows, l.opts); err != nil || len(bad) > 0 {
+		if changed, bad, err = w.loadField(l.field, rows, l.opts); err != nil || len(bad) > 0 {
 			return false, err
 		}
 		if l.sum == nil {
@@ -245,7 +251,7 @@ func (l *FieldLoader) attempt(rows []fieldRow, b batchRecord) (bad []refusedRow,
 		b.sum = [32]byte(l.sum.Sum(nil))
 		return true, w.putBatch(l.field.number, l.opts.Batch, b)
 	})
-	return bad, err
+	return changed, bad, err
 }
 
 // SetFieldMany sets the values of a sequence of ids, in order, and returns when they

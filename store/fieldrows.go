@@ -12,27 +12,28 @@ type refusedRow struct {
 }
 
 // loadField writes rows into the slices of a field, with what the journal has of it.
-// It returns the rows that are refused, in order; then the transaction is of no use.
-func (w *writer) loadField(of Field, rows []fieldRow, opts FieldLoad) (bad []refusedRow, err error) {
+// It returns how many changed a value, and the rows that are refused, in order; where
+// there are any the transaction is of no use.
+func (w *writer) loadField(of Field, rows []fieldRow, opts FieldLoad) (changed uint64, bad []refusedRow, err error) {
 	f, ok, err := w.field(of.Name)
 	switch {
 	case err != nil:
-		return nil, err
+		return 0, nil, err
 	case !ok || f.number != of.number:
-		return nil, ErrNoField // deleted meanwhile
+		return 0, nil, ErrNoField // deleted meanwhile
 	case len(rows) == 0:
-		return nil, nil
+		return 0, nil, nil
 	}
 	if f, err = w.bindField(f.Name, rows[0].id, rows[0].brand); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	bad, later, err := w.sharedRows(rows)
 	if err != nil || len(bad) > 0 {
-		return bad, err
+		return 0, bad, err
 	}
 	rows = without(rows, later)
 	if err := w.foldAllOf(&f); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	entries := make([]idEntry, len(rows))
 	for i, r := range rows {
@@ -43,18 +44,18 @@ func (w *writer) loadField(of Field, rows []fieldRow, opts FieldLoad) (bad []ref
 	}
 	positions, err := w.positionsOf(f.Brand, entries)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	if bad, err = w.writeRows(&f, rows, positions, opts); err != nil || len(bad) > 0 {
-		return bad, err
+	if changed, bad, err = w.writeRows(&f, rows, positions, opts); err != nil || len(bad) > 0 {
+		return 0, bad, err
 	}
 	if len(later) > 0 { // each behind a row of another id that nothing else refuses
-		return later, nil
+		return 0, later, nil
 	}
 	if err := w.closeField(f); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return nil, w.markFolded(fieldKey(f.number))
+	return changed, nil, w.markFolded(fieldKey(f.number))
 }
 
 // without returns the rows that are not refused.
@@ -106,9 +107,9 @@ func (w *writer) sharedRows(rows []fieldRow) (bad, later []refusedRow, err error
 	return bad, later, nil
 }
 
-// writeRows sets or adds the values of rows at their positions, and returns those that
-// leave the field's range.
-func (w *writer) writeRows(f *Field, rows []fieldRow, positions []uint32, opts FieldLoad) (bad []refusedRow, err error) {
+// writeRows sets or adds the values of rows at their positions, and returns how many
+// changed a value, and those that leave the field's range.
+func (w *writer) writeRows(f *Field, rows []fieldRow, positions []uint32, opts FieldLoad) (changed uint64, bad []refusedRow, err error) {
 	order := make([]uint64, len(rows)) // position above index
 	for i, pos := range positions {
 		order[i] = uint64(pos)<<32 | uint64(i)
@@ -123,47 +124,53 @@ func (w *writer) writeRows(f *Field, rows []fieldRow, positions []uint32, opts F
 		}
 		part := order[:n]
 		order = order[n:]
-		states, err := w.statesAt(*f, number, part, opts.Add)
+		states, err := w.statesAt(*f, number, part)
 		if err != nil {
-			return nil, err
+			return 0, nil, err
 		}
-		var ops []fieldOp
-		for i, o := range part {
-			pos, row := uint32(o>>32), rows[uint32(o)]
-			u := FieldUpdate{Field: f.Name, kind: updateSet, value: row.value, overflow: opts.Overflow}
-			if opts.Add {
-				u.kind = updateAdd
-			}
-			now := states[i]
-			if k := len(ops); k > 0 && ops[k-1].pos == pos {
-				now = ops[k-1].fieldState
-			} else {
-				ops = append(ops, fieldOp{pos: pos, fieldState: now})
-			}
-			next, err := u.apply(*f, row.id, now)
-			if err != nil {
-				bad = append(bad, refusedRow{row.index, err})
-				continue
-			}
-			ops[len(ops)-1].fieldState = next
-		}
-		if len(bad) == 0 {
+		ops, c, refused := applyRows(*f, rows, part, states, opts)
+		changed, bad = changed+c, append(bad, refused...)
+		if len(bad) == 0 && c > 0 {
 			if _, err := w.mergeField(f, number, ops); err != nil {
-				return nil, err
+				return 0, nil, err
 			}
 		}
 	}
 	slices.SortFunc(bad, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
-	return bad, nil
+	return changed, bad, nil
+}
+
+// applyRows works out what rows, whose positions stand above their indexes in order,
+// make of the states there: one op a position. It returns how many changed a value, and
+// those that are refused.
+func applyRows(f Field, rows []fieldRow, order []uint64, states []fieldState, opts FieldLoad) (ops []fieldOp, changed uint64, bad []refusedRow) {
+	u := FieldUpdate{Field: f.Name, kind: updateSet, overflow: opts.Overflow}
+	if opts.Add {
+		u.kind = updateAdd
+	}
+	for i, o := range order {
+		pos, row := uint32(o>>32), rows[uint32(o)]
+		if k := len(ops); k == 0 || ops[k-1].pos != pos {
+			ops = append(ops, fieldOp{pos: pos, fieldState: states[i]})
+		}
+		now := &ops[len(ops)-1].fieldState
+		u.value = row.value
+		next, err := u.apply(f, row.id, *now)
+		switch {
+		case err != nil:
+			bad = append(bad, refusedRow{row.index, err})
+		case next != *now:
+			changed++
+			*now = next
+		}
+	}
+	return ops, changed, bad
 }
 
 // statesAt returns what a chunk of a field has at positions, ascending, which stand
-// above indexes; nothing where that is not wanted.
-func (r *reader) statesAt(f Field, number uint32, order []uint64, wanted bool) ([]fieldState, error) {
+// above indexes.
+func (r *reader) statesAt(f Field, number uint32, order []uint64) ([]fieldState, error) {
 	states := make([]fieldState, len(order))
-	if !wanted {
-		return states, nil
-	}
 	s, err := r.slicesOf(f, number, nil)
 	if err != nil {
 		return nil, err
