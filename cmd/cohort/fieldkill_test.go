@@ -66,7 +66,7 @@ func TestKillFieldImport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err, stderr)
 		}
-		if run == 1 && !strings.Contains(string(out), "values   0") {
+		if run == 1 && !strings.Contains(string(out), "new      0") {
 			t.Errorf("the second run of a batch that is done: %s", out)
 		}
 		if got, want := digestOf(t, killed), digestOf(t, whole); got != want {

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,37 +12,43 @@ import (
 // figures are how far an import has come.
 type figures struct {
 	dryRun bool
-	rows   uint64      // marked or refused
+	field  string      // the values of which are imported, "" of marks
+	again  string      // what to do after a failure
+	rows   uint64      // brought in or refused
 	tally  store.Tally // of those on disk, known at the end
 }
 
-// rowLoader takes the rows of an import: a [store.Loader], or a [store.VisitLoader].
+// importFigures returns the figures of an import that has not begun.
+func importFigures(f importFlags) figures {
+	g := figures{dryRun: f.dryRun, field: f.field.name, again: "run it again from the start: rows already marked change nothing"}
+	switch {
+	case f.field.add:
+		g.again = "run it again with the same files and batch: it goes on behind them"
+	case g.field != "":
+		g.again = "run it again from the start: values that are set already change nothing"
+	}
+	return g
+}
+
+// rowLoader takes the marks of an import: a [store.Loader], or a [store.VisitLoader].
 type rowLoader interface {
 	ingest.Adder
+	tallier
+}
+
+// tallier commits what is left of an import, and counts what is on disk, also with an
+// error.
+type tallier interface {
 	Close() (store.Tally, error)
 }
 
-// startLoad begins a load of marks.
-func startLoad(db *store.DB) func(context.Context) (rowLoader, error) {
-	return func(ctx context.Context) (rowLoader, error) { return db.Load(ctx) }
-}
-
-// startVisits begins a load of visits.
-func startVisits(db *store.DB) func(context.Context) (rowLoader, error) {
-	return func(ctx context.Context) (rowLoader, error) { return db.LoadVisits(ctx) }
-}
-
-// run has rows marked, some bytes of them, with a loader and a bar that shows how
-// far it came. On return the tally is what was committed. A stop is why marking
-// ended early, with all rows before it committed; an error is why the committing
-// did, and says how far it came.
-func (f *figures) run(ctx context.Context, a *app, start func(context.Context) (rowLoader, error), bytes int64, mark func(context.Context, rowLoader, *progress) error) (stop, err error) {
-	loader, err := start(ctx)
-	if err != nil {
-		return nil, err
-	}
+// run has rows brought in, some bytes of them, with a bar that shows how far it came,
+// and ends their loader. On return the tally is what was committed. A stop is why the
+// rows ended early, with all before it committed; an error is why the committing did,
+// and says how far it came.
+func (f *figures) run(a *app, loader tallier, bytes int64, mark func(*progress) error) (stop, err error) {
 	bar := a.newProgress(bytes)
-	stop = mark(ctx, loader, bar)
+	stop = mark(bar)
 	bar.done()
 	if f.tally, err = loader.Close(); err != nil {
 		return nil, f.unfinished(err)
@@ -55,9 +61,15 @@ func (f *figures) unfinished(err error) error {
 	if f.dryRun {
 		return fmt.Errorf("%w: %d rows were read; the store is as it was", err, f.rows)
 	}
-	return fmt.Errorf("%w: %d marks are on disk (%d new, %d already, %d shared), %d rows were read; "+
-		"run it again from the start: rows already marked change nothing",
-		err, f.tally.Marks(), f.tally.New, f.tally.Already, f.tally.Shared, f.rows)
+	what, again := "marks", f.again
+	if f.field != "" {
+		what = "values"
+	}
+	if errors.Is(err, store.ErrBatch) {
+		again = "give rows that are not in yet another --batch"
+	}
+	return fmt.Errorf("%w: %d %s are on disk (%d new, %d already, %d shared), %d rows were read; %s",
+		err, f.tally.Marks(), what, f.tally.New, f.tally.Already, f.tally.Shared, f.rows, again)
 }
 
 // stopped says why reading ended early, nil where it did not.
@@ -72,13 +84,9 @@ func (f *figures) stopped(stop error) error {
 }
 
 // result returns what became of the rows.
-func (f *figures) result(names []string, took time.Duration, reasons map[ingest.Reason]uint64) importResult {
-	r := importResult{
+func (f *figures) result(names []string, took time.Duration, refused *refusals) importResult {
+	return importResult{
 		Rows: f.rows, Marks: f.tally.Marks(), New: f.tally.New, Already: f.tally.Already, Shared: f.tally.Shared,
-		Seconds: seconds(took), Files: names, Refusals: reasons, DryRun: f.dryRun,
+		Refused: refused.total, Seconds: seconds(took), Files: names, Refusals: refused.reasons, DryRun: f.dryRun, Field: f.field,
 	}
-	for _, n := range reasons {
-		r.Refused += n
-	}
-	return r
 }

@@ -37,12 +37,12 @@ func (f *dayFlag) String() string {
 
 func (f *dayFlag) Type() string { return "day" }
 
-// waitFlag is how long to wait for a store that is in use.
+// waitFlag is how long to wait for a store that is in use; 0 is not to wait.
 type waitFlag struct{ time.Duration }
 
 func (f *waitFlag) Set(s string) error {
 	d, err := time.ParseDuration(s)
-	if n, errInt := strconv.Atoi(s); errInt == nil {
+	if n, errInt := strconv.ParseInt(s, 10, 32); errInt == nil {
 		d, err = time.Duration(n)*time.Second, nil
 	}
 	if err != nil || d < 0 {
@@ -50,13 +50,6 @@ func (f *waitFlag) Set(s string) error {
 	}
 	f.Duration = d
 	return nil
-}
-
-func (f *waitFlag) String() string {
-	if f.Duration == 0 {
-		return ""
-	}
-	return f.Duration.String()
 }
 
 func (f *waitFlag) Type() string { return "time" }

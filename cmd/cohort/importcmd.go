@@ -52,8 +52,10 @@ in the store's zone.
 --rejects writes the refused rows as CSV, to be mended there and imported again:
 line, reason, and with several files file, which import passes over, then the
 columns of the original, for the same flags. Where the original has no header, or
-columns were chosen by number, or headers differ, it has id, event and time in
-their place, for no flags but --format and --time-format, and the whole row.
+columns were chosen by number, or headers differ, it has id, event and time (with
+--field: id and value) in their place, for no flags but --format and --time-format,
+and the whole row. Of --from-redis and --format roaring it has the key or the
+placement, and id, event and time.
 
 --dry-run imports into a copy of the store in the folder for temporary files, which
 it removes: figures and status are those of the import, and nothing is changed.
@@ -74,6 +76,8 @@ func (a *app) importCommand() *cobra.Command {
 			"cohort import --format fixed --id 2-6 --time 8-15 --event-name purchase --ids string orders.txt",
 			"cohort import --from-redis localhost:6379 --match 'active:*'",
 			"cohort import --sketch --event url visits.csv.gz",
+			"cohort import --field score --value points --bits 16 scores.csv",
+			"cohort import --field coins --add --batch 2026-01 january.csv",
 			"cohort import --format roaring --event-name paid --on 2026-01-30 paid.roaring"),
 		RunE: a.do(func(ctx context.Context, cmd *cobra.Command, args []string) error {
 			if err := f.check(cmd, args); err != nil {
@@ -166,35 +170,42 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 		return err
 	}
 	defer closeInto(&err, in)
+	refused, err := newRefusedRows(a, f, in)
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, refused)
 	db, end, err := a.openToImport(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer closeInto(&err, end)
-	refusals, err := newRefusals(a, f, in)
+	if err := refused.begin(in); err != nil {
+		return err
+	}
+	var loader rowLoader
+	if f.sketch {
+		loader, err = db.LoadVisits(ctx)
+	} else {
+		loader, err = db.Load(ctx)
+	}
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, refusals)
-
 	l := &load{
-		app: a, kind: db.Config().IDs, in: in, refusals: refusals, figures: figures{dryRun: f.dryRun},
-		reading: ingest.Reading{Position: in.read.Load, KeepText: refusals.rejects != nil, Days: func() *ingest.DayParser {
+		in: in, refused: refused, figures: importFigures(f),
+		reading: ingest.Reading{Position: in.read.Load, KeepText: f.rejects != "", Days: func() *ingest.DayParser {
 			return ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone)
 		}},
 	}
-	start := startLoad(db)
-	if f.sketch {
-		start = startVisits(db)
-	}
-	stop, err := l.run(ctx, a, start, in.size, l.mark)
+	stop, err := l.run(a, loader, in.size, func(bar *progress) error { return l.mark(ctx, bar, marks(loader, db.Config().IDs)) })
 	if err != nil {
 		return err
 	}
 	if l.nulls > 0 {
 		a.warnf("%d rows have the id null or undefined, and were marked", l.nulls)
 	}
-	return a.finishImport(l.result(names, time.Since(began), refusals.reasons), stop)
+	return a.finishImport(l.result(names, time.Since(began), refused.refusals), stop)
 }
 
 // openToImport opens the store, or creates it; for a dry run it opens a copy. End

@@ -12,7 +12,8 @@ import (
 )
 
 // importResult is what became of the rows of an import: rows = marks + refused,
-// and marks = new + already + shared. It has keys where it is from Redis.
+// and marks = new + already + shared. It has keys where it is from Redis, and a field
+// where marks are values of one.
 type importResult struct {
 	Rows     uint64                   `json:"rows"`
 	Marks    uint64                   `json:"marks"`
@@ -24,6 +25,7 @@ type importResult struct {
 	Files    []string                 `json:"files"`
 	Refusals map[ingest.Reason]uint64 `json:"refusals"`
 	DryRun   bool                     `json:"dry_run,omitempty"`
+	Field    string                   `json:"field,omitempty"`
 	*redisKeys
 }
 

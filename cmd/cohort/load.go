@@ -7,28 +7,25 @@ import (
 	"cohort/placement"
 )
 
-// load marks the rows of files in their order. They are read and parsed in other
+// load brings the rows of files in, in their order. They are read and parsed in other
 // goroutines, ahead of it.
 type load struct {
-	app      *app
-	kind     placement.Kind
-	in       *inputs
-	reading  ingest.Reading
-	refusals *refusals
+	in      *inputs
+	reading ingest.Reading
+	refused *refusedRows
 	figures
-	values *valueLoad // nil of marks
 
 	nulls uint64 // accepted ids that are the word null or undefined
 }
 
-// mark hands the rows to the loader.
-func (l *load) mark(ctx context.Context, loader rowLoader, bar *progress) error {
+// mark gives the rows to take, which brings one in or refuses it: row i of a batch.
+func (l *load) mark(ctx context.Context, bar *progress, take func(b *ingest.Batch, i int) error) error {
 	for b, err := range l.reading.Batches(ctx, l.in.all()) {
 		if err != nil {
 			return err
 		}
 		for i := range b.Marks {
-			if err := l.one(loader, b, i); err != nil {
+			if err := l.one(b, i, take); err != nil {
 				return err
 			}
 		}
@@ -37,26 +34,25 @@ func (l *load) mark(ctx context.Context, loader rowLoader, bar *progress) error 
 	return nil
 }
 
-// one marks or refuses one row.
-func (l *load) one(loader rowLoader, b *ingest.Batch, i int) error {
+// one brings one row in, or refuses it.
+func (l *load) one(b *ingest.Batch, i int, take func(b *ingest.Batch, i int) error) error {
 	m := &b.Marks[i]
-	switch {
-	case m.Refused != nil:
-	case l.values != nil:
-		if err := l.values.add(b.File.Name, m, l); err != nil {
-			return err
-		}
-	default:
-		if err := m.Add(loader, l.kind); err != nil {
+	if m.Refused == nil {
+		if err := take(b, i); err != nil {
 			return err
 		}
 	}
 	l.rows++
 	if m.Refused != nil {
-		return l.refusals.add(b, i)
+		return l.refused.add(l.refused.source(b, i), m.Refused)
 	}
 	if m.ID == "null" || m.ID == "undefined" {
 		l.nulls++
 	}
 	return nil
+}
+
+// marks returns what takes the rows of marks.
+func marks(to ingest.Adder, kind placement.Kind) func(b *ingest.Batch, i int) error {
+	return func(b *ingest.Batch, i int) error { return b.Marks[i].Add(to, kind) }
 }

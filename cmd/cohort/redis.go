@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"cohort/cmd/cohort/internal/ingest"
 	"cohort/cmd/cohort/internal/redisbits"
 	"cohort/placement"
 	"cohort/store"
@@ -61,7 +60,7 @@ func (f *redisFlags) check(cmd *cobra.Command, c creation, files []string) error
 		return nil
 	}
 	err := onlyFlags(cmd, "--from-redis",
-		slices.Concat(own, creationFlags, []string{"from-redis", "event-name", "max-rejects", "dry-run"})...)
+		slices.Concat(own, creationFlags, []string{"from-redis", "event-name", "rejects", "max-rejects", "dry-run"})...)
 	switch {
 	case err != nil:
 		return err
@@ -107,22 +106,34 @@ func (a *app) importRedis(ctx context.Context, f importFlags) (err error) {
 	case err != nil:
 		return err
 	}
+	refused, err := newRefusals(a, f, nothing)
+	if err != nil {
+		return err
+	}
+	defer closeInto(&err, refused)
 	db, end, err := a.openNumbers(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer closeInto(&err, end)
+	if err := refused.begin("reason", "key", "id", "event", "time"); err != nil {
+		return err
+	}
 	a.warnOfKeys(f.redis, list, db)
 
-	l := &redisLoad{
-		app: a, server: server, offset: f.redis.offset, max: f.maxRejects, keys: list.Keys,
-		figures: figures{dryRun: f.dryRun}, skipped: list.Skipped, reasons: map[ingest.Reason]uint64{},
-	}
-	stop, err := l.run(ctx, a, startLoad(db), list.Size, l.mark)
+	loader, err := db.Load(ctx)
 	if err != nil {
 		return err
 	}
-	r := l.result([]string{server.Name()}, time.Since(start), l.reasons)
+	l := &redisLoad{
+		app: a, server: server, offset: f.redis.offset, keys: list.Keys, refused: refused,
+		figures: importFigures(f), skipped: list.Skipped,
+	}
+	stop, err := l.run(a, loader, list.Size, func(bar *progress) error { return l.mark(ctx, loader, bar) })
+	if err != nil {
+		return err
+	}
+	r := l.result([]string{server.Name()}, time.Since(start), refused)
 	r.redisKeys = l.keysRead()
 	a.warnOfSkipped(r.Skipped)
 	return a.finishImport(r, stop)

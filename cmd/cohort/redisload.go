@@ -15,18 +15,16 @@ import (
 
 // redisLoad marks the bits of bitmaps, key by key.
 type redisLoad struct {
-	app    *app
-	server *redisbits.Server
-	offset int64 // id of bit 0
-	max    int64 // of refused rows, −1 without end
-	keys   []redisbits.Key
+	app     *app
+	server  *redisbits.Server
+	offset  int64 // id of bit 0
+	keys    []redisbits.Key
+	refused *refusals
 	figures
 
 	done    int                 // keys that were read
 	skipped []redisbits.Skipped // and those that were not
-	refused uint64
-	reasons map[ingest.Reason]uint64
-	shown   int // keys with refused rows that were reported
+	shown   int                 // keys with refused rows that were reported
 }
 
 // keysRead returns which keys were read, and which were not, by name.
@@ -93,9 +91,9 @@ func (l *redisLoad) bit(loader rowLoader, row *redisRow, position uint64) error 
 	id := int64(position) + l.offset // a position is below 2³³
 	switch {
 	case row.Refused != nil:
-		return l.refuse(row, *row.Refused)
+		return l.refuse(row, id, *row.Refused)
 	case id < 0 || id >= placement.Placements:
-		return l.refuse(row, ingest.Refusal{Reason: ingest.BadID, Found: strconv.FormatInt(id, 10)})
+		return l.refuse(row, id, ingest.Refusal{Reason: ingest.BadID, Found: strconv.FormatInt(id, 10)})
 	}
 	row.digits = strconv.AppendInt(row.digits[:0], id, 10)
 	row.ID = string(row.digits)
@@ -103,22 +101,25 @@ func (l *redisLoad) bit(loader rowLoader, row *redisRow, position uint64) error 
 		return err
 	}
 	if row.Refused != nil {
-		return l.refuse(row, *row.Refused)
+		return l.refuse(row, id, *row.Refused)
 	}
 	l.rows++
 	return nil
 }
 
-// refuse counts a refused row. It is an error if there are too many.
-func (l *redisLoad) refuse(row *redisRow, why ingest.Refusal) error {
+// refuse counts and writes a refused row. It is an error if there are too many.
+func (l *redisLoad) refuse(row *redisRow, id int64, why ingest.Refusal) error {
 	l.rows++
-	l.refused++
-	l.reasons[why.Reason]++
 	if row.refused++; row.refused == 1 {
 		row.why = &why
 	}
-	if l.max >= 0 && l.refused > uint64(l.max) {
-		return fmt.Errorf("key %q: more than %d rows refused", row.key, l.max)
+	if l.refused.rejects != nil {
+		if err := l.refused.write(string(why.Reason), row.key, strconv.FormatInt(id, 10), row.Event, row.Day.String()); err != nil {
+			return err
+		}
+	}
+	if l.refused.count(why.Reason, 1) {
+		return fmt.Errorf("key %q: more than %d rows refused", row.key, l.refused.max)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"io/fs"
 	"strconv"
 
 	"cohort/cmd/cohort/internal/ingest"
@@ -10,8 +10,7 @@ import (
 // shownRefusals is the number of refused rows that are reported one by one.
 const shownRefusals = 10
 
-// refusals counts refused rows, reports the first of them, and writes them all to
-// a file where one is asked for.
+// refusals counts refused rows, and writes them to a file where one is asked for.
 type refusals struct {
 	app     *app
 	max     int64 // of rows, −1 without end
@@ -20,51 +19,37 @@ type refusals struct {
 	rejects *rejects // nil unless rows are written
 }
 
-func newRefusals(a *app, f importFlags, in *inputs) (*refusals, error) {
+// newRefusals opens the file of refused rows, if one is asked for. It must not be one
+// that holds tells: what the import reads.
+func newRefusals(a *app, f importFlags, holds func(fs.FileInfo) bool) (*refusals, error) {
 	r := &refusals{app: a, max: f.maxRejects, reasons: map[ingest.Reason]uint64{}}
 	if f.rejects == "" {
 		return r, nil
 	}
 	var err error
-	r.rejects, err = newRejects(f.rejects, a.db, in)
+	r.rejects, err = openRejects(f.rejects, a.db, holds)
 	return r, err
 }
 
-// add counts row i of a batch, which is refused. It is an error if there are too
-// many.
-func (r *refusals) add(b *ingest.Batch, i int) error {
-	if r.rejects != nil {
-		if err := r.rejects.add(b, i); err != nil {
-			return err
-		}
+// nothing is the files that are held where none are read.
+func nothing(fs.FileInfo) bool { return false }
+
+// begin begins the file of refused rows, if there is one.
+func (r *refusals) begin(header ...string) error {
+	if r.rejects == nil {
+		return nil
 	}
-	return r.count(b.File.Name, &b.Marks[i])
+	return r.rejects.begin(header)
 }
 
-// count counts a row of a file, which is refused. It is an error if there are too
-// many.
-func (r *refusals) count(file string, m *ingest.Mark) error {
-	r.total++
-	r.reasons[m.Refused.Reason]++
-	if r.total <= shownRefusals && !r.app.quiet {
-		r.show(file, m)
-	}
-	if r.max >= 0 && r.total > uint64(r.max) {
-		return fmt.Errorf("%s: line %d: more than %d rows refused", file, m.Line, r.max)
-	}
-	return nil
-}
+// write writes a refused row to the file, which there must be.
+func (r *refusals) write(row ...string) error { return r.rejects.write(row) }
 
-// show reports one row.
-func (r *refusals) show(file string, m *ingest.Mark) {
-	r.app.errorf("%s: line %d: refused: %s", file, m.Line, inWords(m.Refused))
-	switch {
-	case r.total < shownRefusals:
-	case r.rejects == nil:
-		r.app.errorf("further refused rows are only counted; --rejects FILE writes them all")
-	default:
-		r.app.errorf("further refused rows are only counted, and written to %s", r.rejects.name)
-	}
+// count counts n refused rows, and reports whether there are too many.
+func (r *refusals) count(reason ingest.Reason, n uint64) (tooMany bool) {
+	r.total += n
+	r.reasons[reason] += n
+	return r.max >= 0 && r.total > uint64(r.max)
 }
 
 // Close completes the file of refused rows.

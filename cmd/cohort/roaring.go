@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
-	"cohort/cmd/cohort/internal/ingest"
 	"cohort/cmd/cohort/internal/portable"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -43,7 +43,7 @@ func (f *roaringFlags) check(cmd *cobra.Command, format, event string) error {
 		return nil
 	}
 	err := onlyFlags(cmd, "--format "+roaringFormat,
-		append([]string{"format", "on", "event-name", "max-rejects", "dry-run"}, creationFlags...)...)
+		append([]string{"format", "on", "event-name", "rejects", "max-rejects", "dry-run"}, creationFlags...)...)
 	switch {
 	case err != nil:
 		return err
@@ -59,13 +59,10 @@ func (f *roaringFlags) check(cmd *cobra.Command, format, event string) error {
 // read, and found to be sets, before any id is marked.
 func (a *app) importSets(ctx context.Context, f importFlags, names []string) (err error) {
 	start := time.Now()
-	l := &setLoad{
-		app: a, event: f.columns.EventName, day: *f.sets.on.day, max: f.maxRejects,
-		figures: figures{dryRun: f.dryRun}, reasons: map[ingest.Reason]uint64{},
-	}
 	if err := checkStdin(names); err != nil {
 		return err
 	}
+	l := &setLoad{app: a, event: f.columns.EventName, day: *f.sets.on.day, figures: importFigures(f)}
 	for _, name := range names {
 		set, err := await(ctx, func() (*roaring.Bitmap, error) { return readSet(a.in, name) })
 		if err != nil {
@@ -73,23 +70,44 @@ func (a *app) importSets(ctx context.Context, f importFlags, names []string) (er
 		}
 		l.sets = append(l.sets, namedSet{inputName(name), set})
 	}
+	if l.refused, err = newRefusals(a, f, holding(names)); err != nil {
+		return err
+	}
+	defer closeInto(&err, l.refused)
 	db, end, err := a.openToImport(ctx, f)
 	if err != nil {
 		return err
 	}
 	defer closeInto(&err, end)
+	if err := l.refused.begin("reason", "placement", "id", "event", "time"); err != nil {
+		return err
+	}
 	l.db = db
 	if l.brand, err = l.findBrand(); err != nil {
 		return err
 	}
-	stop, err := l.run(ctx, a, startLoad(db), int64(l.size()), l.mark)
+	loader, err := db.Load(ctx)
 	if err != nil {
 		return err
 	}
-	if l.refused > 0 && !a.quiet {
-		a.errorf("no id is known at %d placements, the first of them %d", l.refused, l.first)
+	stop, err := l.run(a, loader, int64(l.size()), func(bar *progress) error { return l.mark(ctx, loader, bar) })
+	if err != nil {
+		return err
 	}
-	return a.finishImport(l.result(names, time.Since(start), l.reasons), stop)
+	if n := l.refused.total; n > 0 && !a.quiet {
+		a.errorf("no id is known at %d placements, the first of them %d", n, l.first)
+	}
+	return a.finishImport(l.result(names, time.Since(start), l.refused), stop)
+}
+
+// holding returns what tells whether a file is one of some names.
+func holding(names []string) func(fs.FileInfo) bool {
+	return func(info fs.FileInfo) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			named, err := os.Stat(name)
+			return err == nil && name != "-" && os.SameFile(named, info)
+		})
+	}
 }
 
 // readSet reads a file that is a set.

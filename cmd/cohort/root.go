@@ -115,7 +115,8 @@ func (a *app) root() *cobra.Command {
 	f.BoolVar(&a.csv, "csv", false, "write tables as CSV")
 	f.BoolVar(&a.quiet, "quiet", false, "no progress and no warnings")
 	f.Var(&a.asOf, "as-of", "the `day` that is today, such as 2026-01-30")
-	f.Var(&a.wait, "wait", "how long to wait for a store in use: `time` such as 30s, or seconds")
+	a.wait.Duration = time.Second
+	f.Var(&a.wait, "wait", "how long to wait for a store in use: `time` such as 30s, or seconds, or 0")
 
 	for _, group := range []struct {
 		title string
@@ -182,7 +183,7 @@ func helpCommand() *cobra.Command {
 
 // open opens the store with the flags that every subcommand takes.
 func (a *app) open(ctx context.Context, o store.Options) (*store.DB, error) {
-	o.LockTimeout = a.wait.Duration // 0 is the store's own default, a second
+	o.LockTimeout = max(a.wait.Duration, time.Nanosecond) // 0 would be the store's own default
 	o.Now = a.now
 	return await(ctx, func() (*store.DB, error) { return store.Open(a.db, &o) })
 }

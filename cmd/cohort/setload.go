@@ -14,19 +14,17 @@ import (
 
 // setLoad marks the ids of sets with one event, on one day.
 type setLoad struct {
-	app   *app
-	db    *store.DB
-	event string
-	day   store.Day
-	brand placement.Brand // of the ids, in a store of others than numbers
-	sets  []namedSet
-	max   int64 // of refused rows, −1 without end
-	bar   *progress
+	app     *app
+	db      *store.DB
+	event   string
+	day     store.Day
+	brand   placement.Brand // of the ids, in a store of others than numbers
+	sets    []namedSet
+	bar     *progress
+	refused *refusals
 	figures
 
-	refused uint64
-	first   uint32 // the first placement that was refused
-	reasons map[ingest.Reason]uint64
+	first uint32 // the first placement that was refused
 }
 
 // namedSet is the set of a file.
@@ -172,18 +170,23 @@ func (l *setLoad) known(at *roaring.Bitmap) (ids []string, err error) {
 
 // refuse refuses placements at which no id is known.
 func (l *setLoad) refuse(unknown *roaring.Bitmap) error {
-	n := unknown.GetCardinality()
-	if n == 0 {
+	if unknown.IsEmpty() {
 		return nil
 	}
-	if l.refused == 0 {
+	if l.refused.total == 0 {
 		l.first = unknown.Minimum()
 	}
-	l.rows += n
-	l.refused += n
-	l.reasons[ingest.BadID] += n
-	if l.max >= 0 && l.refused > uint64(l.max) {
-		return fmt.Errorf("more than %d rows refused: no id is known at placement %d", l.max, l.first)
+	l.rows += unknown.GetCardinality()
+	if l.refused.rejects != nil {
+		for n := range roaring.Values(unknown) {
+			err := l.refused.write(string(ingest.BadID), strconv.FormatUint(uint64(n), 10), "", l.event, l.day.String())
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if l.refused.count(ingest.BadID, unknown.GetCardinality()) {
+		return fmt.Errorf("more than %d rows refused: no id is known at placement %d", l.refused.max, l.first)
 	}
 	return nil
 }

@@ -15,10 +15,11 @@ func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify",
 		Short: "Look for damage in the store",
-		Long: `Verify reads all that the store holds and reports every fault it finds: pages that do
-not hold together, checksums, counts that differ from what they count, ids out of order
-or place, bits at which no id is known, what belongs to nothing. With any fault the
-exit status is 1. It changes nothing; a store that was not closed is read as it is.`,
+		Long: `Verify reads all that the store holds (marks, ids, saved sets, sketches, fields, what is
+remembered, and the log) and reports every fault it finds: pages that do not hold
+together, checksums, counts that differ from what they count, ids out of order or place,
+bits at which no id is known, what belongs to nothing. With any fault the exit status
+is 1. It changes nothing; a store that was not closed is read as it is.`,
 		Example: example("cohort verify", "cohort verify --json"),
 		Args:    cobra.NoArgs,
 		RunE:    a.do(func(ctx context.Context, _ *cobra.Command, _ []string) error { return a.verify(ctx) }),

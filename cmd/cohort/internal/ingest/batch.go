@@ -27,17 +27,29 @@ func (p *piece) parse(with parser, days *DayParser, marks []Mark) []Mark {
 	}
 }
 
-// Row takes the row of mark i apart again, and returns its text too, without the
-// newline: for a file of refused rows. It needs [Reading.KeepText].
-func (b *Batch) Row(i int) (row Row, text string) {
-	m := &b.Marks[i]
-	p := b.File.layout.parser()
-	p.reset(b.text[m.start:], m.Line)
+// Source returns the text of the row of mark i, perhaps with blank lines around it, for
+// [File.Row]. It is a part of the batch, and needs [Reading.KeepText].
+func (b *Batch) Source(i int) []byte {
+	end := len(b.text)
+	if i+1 < len(b.Marks) {
+		end = int(b.Marks[i+1].start)
+	}
+	return b.text[b.Marks[i].start:end]
+}
+
+// Row takes a row apart again that stood on a line, and returns its text too, without
+// the newline: for a file of refused rows.
+func (f *File) Row(source []byte, line int) (row Row, text string) {
+	p := f.layout.parser()
+	p.reset(source, line)
 	row, err := p.next()
 	var bad *RowError
 	if err != nil && !errors.As(err, &bad) {
-		return Row{Line: m.Line}, "" // it was read before, so this cannot be
+		return Row{Line: line}, "" // it was read before, so this cannot be
 	}
-	row.Line = m.Line
+	row.Line = line
 	return row, string(p.raw())
 }
+
+// Row is [File.Row] of mark i. It needs [Reading.KeepText].
+func (b *Batch) Row(i int) (row Row, text string) { return b.File.Row(b.Source(i), b.Marks[i].Line) }
