@@ -119,7 +119,9 @@ func (r ActiveRow) MarshalJSON() ([]byte, error) {
 // union of days, never a sum.
 //
 // It reads each day of the span, and of the windows that reach before it, once,
-// chunk by chunk. Memory is up to 16 KiB for each period, 32 with windows. Errors
+// chunk by chunk; of a window longer than the span, the days that are in it on all
+// days of the span as one union. Memory is up to 16 KiB for each period, 32 with
+// windows and 32 more for each that is longer than the span. Errors
 // that match [ErrUsage]: a period that does not exist, From after To, an option out
 // of range, [ErrTwoBrands], more than 100,000 rows. Others are the context's or the
 // store's.

@@ -23,7 +23,7 @@ func (w *world) askActive(t *testing.T, src query.Source) {
 	event, scope := w.event(b), w.scope(b)
 	o := query.ActiveOptions{
 		By: everyBy[w.rng.IntN(3)], AsOf: asOf, Histogram: w.rng.IntN(2) == 0, Scope: scope.Scope,
-		Trailing: [][]int{nil, {7, 30}, {28}, {1, 2, 3}, {}, {30, 28}, {60, 7}}[w.rng.IntN(7)],
+		Trailing: [][]int{nil, {7, 30}, {28}, {1, 2, 3}, {}, {30, 28}, {60, 7, 400}}[w.rng.IntN(7)],
 	}
 	var first, last store.Day
 	var ok bool

@@ -24,7 +24,7 @@ func (t *triangle) frame(f *store.Frames) {
 
 // union makes each lane the ids that came back in a step or the few after it.
 func (t *triangle) union(f *store.Frames, width int) {
-	t.lanes.fill(f, t.steps+1)
+	t.lanes.fill(f, 0, t.steps+1)
 	t.lanes.widen(width)
 }
 

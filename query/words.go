@@ -29,6 +29,18 @@ func countBoth(x, y []uint64) (n uint64) {
 	return n
 }
 
+// countEither returns the number of bits that are in x or in y.
+func countEither(x, y []uint64) (n uint64) {
+	if y == nil {
+		return count(x)
+	}
+	y = y[:len(x)]
+	for i, w := range x {
+		n += uint64(bits.OnesCount64(w | y[i]))
+	}
+	return n
+}
+
 // and keeps the bits of x that are in y.
 func and(x, y []uint64) {
 	if y == nil {
@@ -85,10 +97,11 @@ type lanes struct {
 	width int // columns that each is the union of
 }
 
-// fill makes each lane a copy of a column, of the first so many of a frame.
-func (l *lanes) fill(f *store.Frames, n int) {
+// fill makes the lanes copies of n columns of a frame, from a first one on.
+func (l *lanes) fill(f *store.Frames, first, n int) {
+	l.sets = l.sets[:min(len(l.sets), n)]
 	for i := range n {
-		l.set(i, f.Column(i))
+		l.set(i, f.Column(first+i))
 	}
 	l.width = 1
 }
@@ -96,7 +109,10 @@ func (l *lanes) fill(f *store.Frames, n int) {
 // set makes lane j a copy of a column.
 func (l *lanes) set(j int, column []uint64) {
 	for len(l.sets) <= j {
-		l.sets, l.room = append(l.sets, nil), append(l.room, nil)
+		l.sets = append(l.sets, nil)
+	}
+	for len(l.room) <= j {
+		l.room = append(l.room, nil)
 	}
 	if l.sets[j] = nil; column != nil {
 		l.room[j] = append(l.room[j][:0], column...)
