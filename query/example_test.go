@@ -124,17 +124,16 @@ func ExampleParse() {
 	// ["active" "at desk" "paid" "bots"]
 }
 
-func ExampleSyntaxError_Caret() {
+func ExampleSyntaxError() {
 	_, err := query.Parse("active[2026-01] & paid[2026-13]")
 	var syntax *query.SyntaxError
 	if errors.As(err, &syntax) {
 		fmt.Println(syntax)
-		fmt.Println(syntax.Caret())
+		fmt.Printf("%q\n", syntax.Text[syntax.Offset:])
 	}
 	// Output:
 	// expression, at byte 23, "2026-13]": period "2026-13": months are 01 to 12
-	// active[2026-01] & paid[2026-13]
-	//                        ^
+	// "2026-13]"
 }
 
 func ExampleAnd() {

@@ -1,11 +1,6 @@
 package query
 
-import (
-	"fmt"
-	"strings"
-	"unicode"
-	"unicode/utf8"
-)
+import "fmt"
 
 // SyntaxError says where and why a text is not a set expression. It matches
 // ErrUsage, and a *PeriodError where a period is what is wrong.
@@ -34,30 +29,5 @@ func (e *SyntaxError) Is(target error) bool { return target == ErrUsage }
 // Unwrap returns the error of the period, if that is what is wrong.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-const (
-	shownRunes  = 16 // characters that an error shows from the place on
-	aroundCaret = 60 // characters that Caret shows on either side of the place
-)
-
-// Caret returns two lines for a person to see the place by: the text around it,
-// and a ^ below the character where the error was found. Blanks and control
-// characters are shown as spaces; each character is taken to be one column wide.
-func (e *SyntaxError) Caret() string {
-	offset := min(e.Offset, len(e.Text))
-	before, after := []rune(e.Text[:offset]), []rune(e.Text[offset:])
-	lead, trail := "", ""
-	if len(before) > aroundCaret {
-		before, lead = before[len(before)-aroundCaret:], "…"
-	}
-	if len(after) > aroundCaret {
-		after, trail = after[:aroundCaret], "…"
-	}
-	line := strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, string(before)+string(after))
-	indent := utf8.RuneCountInString(lead) + len(before)
-	return lead + line + trail + "\n" + strings.Repeat(" ", indent) + "^"
-}
+// shownRunes is the number of characters that an error shows from the place on.
+const shownRunes = 16

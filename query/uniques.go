@@ -136,8 +136,8 @@ func (v *view) pageUniques(ctx context.Context, name string, days []store.Period
 		return nil, fmt.Errorf("page %s: %w", quote(name), err)
 	}
 	if len(pages) == 0 {
-		if combines(name) {
-			return nil, fmt.Errorf("%s: %w", quote(name), ErrSketchSets)
+		if err := notPage(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", quote(name), err)
 		}
 		e, err := v.snap.Uniques(store.Page{Name: name})
 		return []PageUniques{{Page: name, Estimate: e}}, err
@@ -153,15 +153,27 @@ func (v *view) pageUniques(ctx context.Context, name string, days []store.Period
 	return rows, nil
 }
 
-// combines reports whether a text that is no page's name is a set expression, or
+// notPage returns an error for a text that is no page's name but a set expression, or
 // meant as one.
-func combines(text string) bool {
+func notPage(text string) error {
 	for _, operator := range []string{" & ", " - ", " ^ ", " | "} {
 		if strings.Contains(text, operator) {
-			return true
+			return ErrSketchSets
 		}
 	}
 	// Addresses have = and & in them, and so parse as comparisons of fields.
-	_, err := Parse(text)
-	return err == nil && strings.ContainsAny(text, "[@")
+	if _, err := Parse(text); err == nil && meantAsSet(text) {
+		return oneSetError{}
+	}
+	return nil
 }
+
+// oneSetError is ErrSketchSets where nothing is intersected.
+type oneSetError struct{}
+
+func (oneSetError) Error() string {
+	return "a set expression, where a page is wanted: give the name of the page alone, and the days as periods; " +
+		"or count the expression, which is exact, if the visits are marked as events"
+}
+
+func (oneSetError) Is(target error) bool { return target == ErrSketchSets || target == ErrUsage }
