@@ -131,7 +131,7 @@ func (w *world) askFunnel(t *testing.T, src query.Source) {
 		if w.rng.IntN(3) == 0 {
 			x := w.expr(b, w.rng.IntN(3))
 			sets = append(sets, x.set(a))
-			if text := query.TextStep(x.String()); w.rng.IntN(2) == 0 && len(query.Events(x.Expr)) > 0 {
+			if text := query.TextStep(x.String()); w.rng.IntN(2) == 0 {
 				steps = append(steps, text)
 			} else {
 				steps = append(steps, query.SetStep(x.Expr))

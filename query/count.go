@@ -80,6 +80,9 @@ func (p *planner) count(ctx context.Context, x Expr, r restriction) (uint64, err
 			if p.view.env.AsOfGiven && d > p.view.env.AsOf {
 				return 0, nil
 			}
+			if err := checkEvent(e.event); err != nil {
+				return 0, err
+			}
 			return p.view.snap.DayCount(e.event, d)
 		}
 	}

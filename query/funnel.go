@@ -142,7 +142,7 @@ func (p *planner) funnel(ctx context.Context, steps []Step, o FunnelOptions) (fu
 	v := p.view
 	nodes := make([]node, len(steps))
 	for i, s := range steps {
-		x, err := s.expr(v, o.Over)
+		x, err := s.Expr(v.snap, o.Over)
 		if err != nil {
 			return nil, err
 		}

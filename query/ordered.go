@@ -97,11 +97,11 @@ func (p *planner) orderedFunnel(ctx context.Context, steps []Step, o FunnelOptio
 // planStep plans the next step.
 func (f *orderedFunnel) planStep(p *planner, s Step, o FunnelOptions) error {
 	v := f.view
-	isEvent, err := s.isEvent(v)
+	x, err := s.expr(v.snap)
 	if err != nil {
 		return err
 	}
-	if !isEvent {
+	if x != nil || s.form == stepSet {
 		return usagef("step %s: a set expression has no days to be put in order; name an event, or choose any order", quote(s.text))
 	}
 	e, err := p.event(s.text)

@@ -109,13 +109,29 @@ func TestFunnelReport(t *testing.T) {
 	}
 	defer snap.Close()
 	for text, want := range map[string]string{
-		"paid": "[paid]", "odd[7d]": "[odd[7d]]", "even[7d] & odd[8d]": "[even odd]", "seen": "[seen]", "@x - y[7d]": "[y]",
+		"paid": "", "odd[7d]": "", "never": "", "not yet & here": "", "a=b": "", "level=": "",
+		"even[7d] & odd[8d]": "even[7d] & odd[8d]", "seen": "seen", "seen(USR)": "seen(USR)", "@x - y[7d]": "@x - y[7d]",
+		"level>=10": "level>=10", `"at desk" = 3..7 & seen`: `"at desk"=3..7 & seen`, "every(odd[7d])": "every(odd[7d])",
 	} {
-		got, err := query.TextStep(text).Events(snap)
-		if err != nil || fmt.Sprint(got) != want {
-			t.Errorf("the events of %s are %v, %v, want %s", text, got, err, want)
+		x, err := query.EventOrSet(snap, text)
+		if got := fmt.Sprint(x); err != nil || got != want && (x != nil || want != "") {
+			t.Errorf("%s is %v, %v, want %s", text, got, err, want)
 		}
 	}
+	for _, text := range []string{"paid[7", "@", "even@", "seen(signup)", "every(paid)", "level>=10 & paid[", strings.Repeat("a[7d] | ", 60)} {
+		if x, err := query.EventOrSet(snap, text); !errors.Is(err, query.ErrUsage) {
+			t.Errorf("%s is %v, %v", text, x, err)
+		}
+	}
+	for _, text := range []string{"", "a\nb", strings.Repeat("a", 256)} {
+		if x, err := query.EventOrSet(snap, text); !errors.Is(err, store.ErrInvalidEvent) {
+			t.Errorf("%s is %v, %v", text, x, err)
+		}
+	}
+	f, err = query.AndCount(t.Context(), db, query.All(), "registered", "seen")
+	wantJSON(t, reached(f), err, `[4,0]`)
+	f, err = query.Funnel(t.Context(), db, []query.Step{query.TextStep("registered"), query.TextStep("seen - level<3")}, query.FunnelOptions{})
+	wantJSON(t, reached(f), err, `[4,4]`)
 }
 
 func reached(f *query.FunnelReport) []uint64 {

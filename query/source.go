@@ -121,16 +121,25 @@ func NewEnv(snap *store.Snapshot, event string, asOf *store.Day) (Env, error) {
 	return v.env, nil
 }
 
-// event returns an event; one never written is the zero Event, with no days.
+// event returns an event; one never written is the zero Event, with no days. The name
+// must be one that can be written.
 func (v *view) event(name string) (e store.Event, ok bool, err error) {
 	e, ok, err = v.snap.Event(name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return store.Event{}, false, fmt.Errorf("event %s: %w", quote(name), err)
-	}
-	if !ok {
-		return store.Event{}, false, nil
+	case !ok:
+		return store.Event{}, false, checkEvent(name)
 	}
 	return e, true, nil
+}
+
+// checkEvent returns an error for a name that no event can have.
+func checkEvent(name string) error {
+	if err := store.CheckEvent(name); err != nil {
+		return fmt.Errorf("event %s: %w", quote(name), err)
+	}
+	return nil
 }
 
 // resolve returns the days of a period of an event that the question reads.

@@ -33,43 +33,51 @@ func SetStep(x Expr) Step {
 	return Step{x.String(), stepSet, x}
 }
 
-// TextStep is a step as a person writes it: the event of that name if one is
-// stored; else, with a [ or @ in it, a set expression; else an event that was
-// never written.
+// TextStep is a step as a person writes it; [EventOrSet] says what it means.
 func TextStep(text string) Step { return Step{text, stepText, nil} }
 
 // String returns the step as it was given, an expression in its canonical text.
 func (s Step) String() string { return s.text }
 
-// Events lists the events of the step, as the snapshot's events decide what it
-// is. The error is that of [Parse], or the store's.
-func (s Step) Events(snap *store.Snapshot) ([]string, error) {
-	x, err := s.expr(&view{snap: snap}, All())
-	if err != nil {
-		return nil, err
+// Expr returns the set of the step, that of an event being its marks over a period.
+// The error is that of [EventOrSet].
+func (s Step) Expr(snap *store.Snapshot, over Period) (Expr, error) {
+	if x, err := s.expr(snap); x != nil || err != nil || s.form == stepSet {
+		return x, err
 	}
-	return Events(x), nil
+	return Of(s.text, over), nil
 }
 
-// expr returns the expression of a step of a funnel over a period.
-func (s Step) expr(v *view, over Period) (Expr, error) {
-	isEvent, err := s.isEvent(v)
-	switch {
-	case err != nil:
-		return nil, err
-	case isEvent:
-		return Of(s.text, over), nil
-	case s.form == stepText:
-		return Parse(s.text)
+// expr returns the set expression that the step is, nil for an event.
+func (s Step) expr(snap *store.Snapshot) (Expr, error) {
+	if s.form == stepText {
+		return EventOrSet(snap, s.text)
 	}
 	return s.set, nil
 }
 
-// isEvent reports whether the step is an event, and not a set expression.
-func (s Step) isEvent(v *view) (bool, error) {
-	if s.form != stepText || !strings.ContainsAny(s.text, "[@") {
-		return s.form != stepSet, nil
+// EventOrSet says what a text means where an event is wanted and a set is possible:
+// the event of that name if one is stored; else the set expression that it is, such as
+// level>=10 or seen - paid[all]; else an event that was never written, for which the
+// expression is nil. A text that is none of these but has a [ or @ in it, or begins as
+// every(…) or seen(…) do, is meant to be an expression: the error is that of [Parse].
+// Others are the store's.
+func EventOrSet(snap *store.Snapshot, text string) (Expr, error) {
+	if _, ok, err := snap.Event(text); ok || err != nil {
+		return nil, err
 	}
-	_, ok, err := v.event(s.text)
-	return ok, err
+	x, err := Parse(text)
+	if err == nil {
+		return x, nil
+	}
+	if meantAsSet(text) {
+		return nil, err
+	}
+	return nil, checkEvent(text)
+}
+
+// meantAsSet reports whether a text that is no event is meant to be an expression,
+// right or wrong.
+func meantAsSet(text string) bool {
+	return strings.ContainsAny(text, "[@") || strings.HasPrefix(text, "every(") || strings.HasPrefix(text, "seen(")
 }

@@ -47,7 +47,7 @@ exactly and in at least so many of the periods.`,
 					return fmt.Errorf("%q: %w", args[0], err)
 				}
 				named(&scope, report.Breakdown)
-				if err := a.warnUnknown(snap, append(scope.events(), args[0])...); err != nil {
+				if err := a.warnReport(snap, &scope, args[0]); err != nil {
 					return err
 				}
 				return a.writeActive(report, o)

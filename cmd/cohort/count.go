@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"cohort/query"
@@ -55,11 +56,8 @@ func (a *app) count(ctx context.Context, snap *store.Snapshot, texts []string, s
 			size.Breakdown[k].Report.Expr = texts[i]
 		}
 		results[i] = size
-		if err := a.warnUnknownIn(snap, x); err != nil {
-			return err
-		}
 	}
-	if err := a.warnUnknown(snap, scope.events()...); err != nil {
+	if err := errors.Join(a.warnUnknownIn(snap, sets...), a.warnReport(snap, scope)); err != nil {
 		return err
 	}
 	return a.write(map[string]any{"results": results}, sizesGrid(results, len(scope.Breakdown) > 0))

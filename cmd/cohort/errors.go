@@ -120,10 +120,3 @@ func shorten(text string) string {
 func (a *app) errorf(format string, args ...any) {
 	fmt.Fprintf(a.err, "cohort: "+format+"\n", args...)
 }
-
-// warnf writes a line of a warning, unless --quiet.
-func (a *app) warnf(format string, args ...any) {
-	if !a.quiet {
-		a.errorf("warning: "+format, args...)
-	}
-}

@@ -6,7 +6,6 @@ import (
 
 	"cohort/store"
 
-	"github.com/agext/levenshtein"
 	"github.com/spf13/cobra"
 )
 
@@ -56,50 +55,6 @@ func (a *app) writeEvents(events []store.Event) error {
 		g.add(r.Event, orNil(r.Brand), orNil(r.FirstDay), orNil(r.LastDay), r.Days, r.Marks, r.Bytes)
 	}
 	return a.write(map[string]any{"events": results}, g)
-}
-
-// warnUnknown warns of events that were never written, with the nearest name:
-// they count as events without marks, which a slip of the pen also looks like.
-func (a *app) warnUnknown(snap *store.Snapshot, names ...string) error {
-	if a.quiet {
-		return nil
-	}
-	warned := map[string]bool{}
-	for _, name := range names {
-		_, ok, err := snap.Event(name)
-		if err != nil {
-			return err
-		}
-		if ok || warned[name] {
-			continue
-		}
-		warned[name] = true
-		events, err := snap.Events("")
-		if err != nil {
-			return err
-		}
-		var names []string
-		for _, e := range events {
-			names = append(names, e.Name)
-		}
-		if near := nearest(name, names); near != "" {
-			a.warnf("no event %q was ever written; the nearest name is %q", name, near)
-		} else {
-			a.warnf("no event %q was ever written; the store has no events", name)
-		}
-	}
-	return nil
-}
-
-// nearest returns the name that takes the fewest edits to get from name.
-func nearest(name string, names []string) string {
-	best, distance := "", 0
-	for _, n := range names {
-		if d := levenshtein.Distance(name, n, nil); best == "" || d < distance {
-			best, distance = n, d
-		}
-	}
-	return best
 }
 
 // completeEvent completes the name of an event, the first argument.

@@ -341,35 +341,6 @@ func (a *app) fieldDeleteCommand() *cobra.Command {
 	}
 }
 
-// warnUndefined warns of fields that were never defined, with the nearest name.
-func (a *app) warnUndefined(snap *store.Snapshot, names ...string) error {
-	if a.quiet {
-		return nil
-	}
-	for _, name := range names {
-		if _, ok, err := snap.Field(name); ok || err != nil {
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		fields, err := snap.Fields()
-		if err != nil {
-			return err
-		}
-		var all []string
-		for _, f := range fields {
-			all = append(all, f.Name)
-		}
-		if near := nearest(name, all); near != "" {
-			a.warnf("there is no field %q; the nearest name is %q", name, near)
-		} else {
-			a.warnf("there is no field %q; the store has no fields", name)
-		}
-	}
-	return nil
-}
-
 // fieldExpr reads the expression of a question about a field; nil is all ids.
 func fieldExpr(args []string) (query.Expr, error) {
 	if len(args) < 2 {
@@ -403,12 +374,4 @@ func (a *app) askField(ctx context.Context, args []string, question func(snap *s
 		}
 		return question(snap, x)
 	})
-}
-
-// warnUnknownIn warns of the events and fields of an expression that there are not.
-func (a *app) warnUnknownIn(snap *store.Snapshot, x query.Expr) error {
-	if err := a.warnUnknown(snap, query.Events(x)...); err != nil {
-		return err
-	}
-	return a.warnUndefined(snap, query.Fields(x)...)
 }

@@ -22,7 +22,7 @@ func (a *app) funnelCommand() *cobra.Command {
 		Short: "Report how many ids reach each of some steps",
 		Long: `Funnel gives, for each step, the ids that are in it and in all steps before. A step
 is an event, over the period, or, in any order, a set expression with periods of
-its own.
+its own; what is the name of a stored event is that event.
 
 By --order loose a step lies on the day of the step before or later, and by strict
 on a later one; an event that follows itself always on a later one. With --within W
@@ -47,15 +47,15 @@ past the period too; open are the ids whose attempt can go on yet.
 				}
 				named(&scope, report.Breakdown)
 				for i, s := range steps {
-					events, err := s.Events(snap)
+					x, err := s.Expr(snap, o.Over)
 					if err != nil {
 						return fmt.Errorf("%q: %w", args[i], err)
 					}
-					if err := a.warnUnknown(snap, events...); err != nil {
+					if err := a.warnUnknownIn(snap, x); err != nil {
 						return err
 					}
 				}
-				if err := a.warnUnknown(snap, scope.events()...); err != nil {
+				if err := a.warnReport(snap, &scope); err != nil {
 					return err
 				}
 				return a.writeFunnel(report, o)

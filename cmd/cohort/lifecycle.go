@@ -31,7 +31,7 @@ func (a *app) lifecycleCommand() *cobra.Command {
 					return fmt.Errorf("%q: %w", args[0], err)
 				}
 				named(&scope, report.Breakdown)
-				if err := a.warnUnknown(snap, append(scope.events(), args[0])...); err != nil {
+				if err := a.warnReport(snap, &scope, args[0]); err != nil {
 					return err
 				}
 				return a.write(report, partsGrid(*report, report.Breakdown, lifecycleGrid), "as of "+report.AsOf.String())

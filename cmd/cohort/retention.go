@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -30,7 +32,7 @@ By --mode, cell n counts who came back
   on            in period n
   on-or-after   in period n or later, up to as-of
   every         in each of the periods 0 to n
-  bracket       in any period of a --bracket, after the cell of offset 0
+  bracket       in any period of a --bracket, one cell each, after that of offset 0
 
 A cohort can be a set instead, the same one for each period: give --cohort an
 expression, or name the set in the place of the event and the event with --return.`,
@@ -52,7 +54,7 @@ expression, or name the set in the place of the event and the event with --retur
 	f := cmd.Flags()
 	f.StringVar(&o.Return, "return", "", "the `event` of coming back (default the event itself)")
 	s.addFlags(cmd, "cohort")
-	f.IntVar(&o.Periods, "periods", 0, "`N` cells of each cohort: offsets 0 to N-1 (default up to as-of, at most 31)")
+	f.IntVar(&o.Periods, "periods", 0, "`N` cells of each cohort: offsets 0 to N-1, in modes other than bracket (default up to as-of, at most 31)")
 	f.Var(&mode, "mode", "what a cell counts: on, on-or-after, every or bracket")
 	f.Func("bracket", "with --mode bracket, offsets `a-b` of a cell; may be repeated, or a list", func(list string) error {
 		for text := range strings.SplitSeq(list, ",") {
@@ -79,12 +81,13 @@ type cohortFlag struct {
 }
 
 func (f *cohortFlag) Set(s string) (err error) {
-	f.text, f.set, f.of = s, nil, query.CohortFirst
-	if strings.ContainsAny(s, "[@") {
-		f.set, err = query.Parse(s)
+	f.text, f.set = s, nil
+	f.of, err = query.ParseCohortOf(s)
+	if err == nil || store.BareLen(s) == len(s) && s != "seen" {
 		return err
 	}
-	f.of, err = query.ParseCohortOf(s)
+	f.of = query.CohortFirst
+	f.set, err = query.Parse(s)
 	return err
 }
 
@@ -94,18 +97,16 @@ func (f *cohortFlag) Type() string   { return "name" }
 // retention reports on an event, or on the set that stands in its place.
 func (a *app) retention(ctx context.Context, snap *store.Snapshot, event string, o query.RetentionOptions, scope *scopeFlags) error {
 	what := event
-	if _, stored, err := snap.Event(event); err != nil {
-		return err
-	} else if !stored && strings.ContainsAny(event, "[@") {
-		set, err := query.Parse(event)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%q: %w", event, err)
-		case o.Return == "":
-			return usagef("%q is a set, whose ids come back by an event: name that with --return", event)
-		case o.CohortSet != nil:
-			return usagef("%q is a set, so --cohort cannot be another", event)
-		}
+	set, err := query.EventOrSet(snap, event)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%q: %w", event, err)
+	case set == nil:
+	case o.Return == "":
+		return usagef("%q is a set, whose ids come back by an event: name that with --return", event)
+	case o.CohortSet != nil:
+		return usagef("%q is a set, so --cohort cannot be another", event)
+	default:
 		o.CohortSet, event = set, o.Return
 	}
 	report, err := query.Retention(ctx, snap, event, o)
@@ -113,15 +114,11 @@ func (a *app) retention(ctx context.Context, snap *store.Snapshot, event string,
 		return fmt.Errorf("%q: %w", what, err)
 	}
 	named(scope, report.Breakdown)
-	events := append([]string{event}, scope.events()...)
-	if o.Return != "" {
-		events = append(events, o.Return)
-	}
-	if o.CohortSet != nil {
-		events = append(events, query.Events(o.CohortSet)...)
-	}
-	if err := a.warnUnknown(snap, events...); err != nil {
+	if err := errors.Join(a.warnReport(snap, scope, event, cmp.Or(o.Return, event)), a.warnUnknownIn(snap, o.CohortSet)); err != nil {
 		return err
+	}
+	if o.Mode == query.ModeBracket && o.Periods > 0 {
+		a.warnf("--periods %d has no meaning to --mode bracket, which has a cell for each bracket", o.Periods)
 	}
 	grid := retentionGrid
 	if a.csv {

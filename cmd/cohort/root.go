@@ -40,6 +40,8 @@ type app struct {
 	quiet bool
 	asOf  dayFlag
 	wait  waitFlag
+
+	warned map[string]bool // the warnings that were given
 }
 
 // run runs the command and returns its exit status.

@@ -27,16 +27,6 @@ func (s *scopeFlags) except(text string) error {
 	return err
 }
 
-// events lists the events that the flags name.
-func (s *scopeFlags) events() (events []string) {
-	for _, sets := range [][]query.Expr{s.Except, s.Breakdown} {
-		for _, x := range sets {
-			events = append(events, query.Events(x)...)
-		}
-	}
-	return events
-}
-
 // named gives the parts of a breakdown the names that were typed.
 func named[R any](s *scopeFlags, parts []query.Part[R]) {
 	for i := range s.texts {

@@ -74,7 +74,7 @@ func (a *app) streaking(ctx context.Context, snap *store.Snapshot, event string,
 	if err != nil {
 		return fmt.Errorf("%q: %w", event, err)
 	}
-	if err := a.warnUnknown(snap, append(scope.events(), event)...); err != nil {
+	if err := a.warnReport(snap, &scope, event); err != nil {
 		return err
 	}
 	g := &grid{head: []string{"at_least", "count"}}
@@ -92,7 +92,7 @@ func (a *app) longest(ctx context.Context, snap *store.Snapshot, event string, o
 	if err != nil {
 		return fmt.Errorf("%q: %w", event, err)
 	}
-	if err := a.warnUnknown(snap, append(scope.events(), event)...); err != nil {
+	if err := a.warnReport(snap, &scope, event); err != nil {
 		return err
 	}
 	g := &grid{head: []string{"days", "exactly", "at_least"}}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"cohort/query"
 	"cohort/store"
@@ -170,36 +169,3 @@ func (a *app) auditUniques(ctx context.Context, snap *store.Snapshot, pages []st
 	}
 	return a.write(map[string]any{"results": results, "errors": audit.Errors}, g, notes...)
 }
-
-// warnUnvisited warns of pages that nobody visited, with the nearest name.
-func (a *app) warnUnvisited(snap *store.Snapshot, pages ...string) error {
-	if a.quiet {
-		return nil
-	}
-	for _, name := range pages {
-		known, err := snap.Pages(name)
-		if err != nil {
-			return err
-		}
-		if len(known) > 0 {
-			continue
-		}
-		all, err := snap.AllPages()
-		if err != nil {
-			return err
-		}
-		var names []string
-		for _, p := range all[:min(len(all), maxNames)] {
-			names = append(names, p.Name)
-		}
-		if near := nearest(name, names); near != "" {
-			a.warnf("nobody has visited a page %q; the nearest name is %q", name, near)
-		} else {
-			a.warnf("nobody has visited a page %q; the store has no visits", name)
-		}
-	}
-	return nil
-}
-
-// maxNames bounds the names that are looked through for the nearest.
-const maxNames = math.MaxUint16
