@@ -88,8 +88,10 @@ func (w *writer) sharedRows(rows []fieldRow) (bad, later []refusedRow, err error
 		return nil, nil, nil
 	}
 	met := make(map[uint32]int, len(rows))
+	lookup := w.reader
+	lookup.opened = new(opened) // the registry does not change before all are looked up
 	for i, r := range rows {
-		at, err := w.known(r.brand, r.mixed)
+		at, err := lookup.known(r.brand, r.mixed)
 		if err != nil {
 			return nil, nil, err
 		}
