@@ -62,13 +62,14 @@ func (r *refusals) Close() error {
 
 // inWords returns why a row is refused.
 func inWords(r *ingest.Refusal) string {
-	switch {
-	case r.Why != "":
-		return string(r.Reason) + ": " + r.Why
-	case r.Found != "":
-		return string(r.Reason) + ": " + clip(r.Found)
+	words := string(r.Reason)
+	if r.Found != "" {
+		words += ": " + clip(r.Found)
 	}
-	return string(r.Reason)
+	if r.Why != "" {
+		words += ": " + r.Why
+	}
+	return words
 }
 
 // clip returns text quoted, and cut where it is long.

@@ -51,7 +51,7 @@ type Mark struct {
 type Refusal struct {
 	Reason Reason
 	Found  string // the text that is at fault; "" where there is none, or Why tells it
-	Why    string // what is wrong, where the reason alone does not tell
+	Why    string // what is wrong, to be read after Found, where the reason alone does not tell
 }
 
 // newMark turns a row into a mark; err is what its parser said of it.
@@ -61,9 +61,11 @@ func newMark(row Row, err error, days *DayParser) Mark {
 		m.Refused = &Refusal{Reason: BadRow, Why: err.Error()}
 		return m
 	}
-	if !utf8.ValidString(row.ID) || !utf8.ValidString(row.Event) || !utf8.ValidString(row.Time) {
-		m.refuse(InvalidUTF8, "")
-		return m
+	for _, text := range []string{row.ID, row.Event, row.Time} {
+		if !utf8.ValidString(text) {
+			m.refuse(InvalidUTF8, text)
+			return m
+		}
 	}
 	if days == nil {
 		if m.Value, err = strconv.ParseInt(row.Time, 10, 64); err != nil {
@@ -134,10 +136,8 @@ func (m *Mark) refused(err error, kind placement.Kind, blank bool) error {
 		m.refuse(tooLong(m.Event, BadEvent), m.Event)
 	case errors.Is(err, placement.ErrInvalidID) && blank:
 		m.refuse(EmptyID, "")
-	case errors.Is(err, placement.ErrInvalidID) && kind == placement.String:
-		m.refuse(tooLong(m.ID, BadID), m.ID)
 	case errors.Is(err, placement.ErrInvalidID):
-		m.refuse(BadID, m.ID)
+		m.refuseID(err, kind)
 	case errors.Is(err, store.ErrFutureDay):
 		m.refuse(FutureDay, m.Day.String())
 	case errors.Is(err, store.ErrInvalidDay):
@@ -148,6 +148,18 @@ func (m *Mark) refused(err error, kind placement.Kind, blank bool) error {
 		return err
 	}
 	return nil
+}
+
+// refuseID refuses a mark whose id is none of the store's kind.
+func (m *Mark) refuseID(err error, kind placement.Kind) {
+	m.refuse(BadID, m.ID)
+	if kind == placement.String {
+		m.Refused.Reason = tooLong(m.ID, BadID)
+	}
+	var invalid *placement.InvalidIDError
+	if errors.As(err, &invalid) && m.Refused.Reason == BadID {
+		m.Refused.Why = invalid.Reason
+	}
 }
 
 // tooLong returns TooLong for a name that is, else another reason.
