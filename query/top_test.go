@@ -3,6 +3,7 @@ package query_test
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,58 @@ func (w *world) askTop(t *testing.T, src query.Source) {
 	if err != nil || !same {
 		t.Errorf("top %d of %q over %v as of %s: got %+v, %v, want %+v", n, prefix, p, asOfText(asOf), got, err, want)
 	}
+}
+
+// TestTopRemembered: the ids of a closed period are told once it is remembered, in
+// stores of every kind, and those of a period that changed since only where they are right.
+func TestTopRemembered(t *testing.T) {
+	// Of numbers, dense branded, hashed branded and dense string ids.
+	for _, seed := range []uint64{1, 2, 3, 4} {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, seed)
+			w.today = w.begin + 800 // all that is marked is long past
+			w.must(t, w.db.Close())
+			w.open(t)
+			w.days = 90
+			for range 2 {
+				w.grow(t)
+			}
+			w.must(t, errors.Join(w.db.Fold(t.Context()), w.db.Remember(t.Context())))
+			told := 0
+			for range 60 {
+				told += w.compareIDs(t, w.single())
+			}
+			if told < 40 { // of some 200 events and periods of several days
+				t.Errorf("the ids of only %d are told", told)
+			}
+			for range 12 {
+				w.change(t)
+				w.compareIDs(t, w.single())
+			}
+		})
+	}
+}
+
+// compareIDs compares the ids of a period that Top tells, and returns of how many
+// events it told them where they have marks on more than one day.
+func (w *world) compareIDs(t *testing.T, p testPeriod) (told int) {
+	t.Helper()
+	top, err := query.Top(t.Context(), w.db, "", p.Period, 100)
+	w.must(t, err)
+	for _, e := range top {
+		first, last := p.read(w.ask(nil, false), e.Event)
+		want := uint64(len(w.union(e.Event, first, last)))
+		switch {
+		case e.IDs != nil && *e.IDs != want:
+			t.Errorf("%s in %v: got %d ids, want %d", e.Event, p, *e.IDs, want)
+		case e.Days == 1 && e.IDs == nil:
+			t.Errorf("%s in %v: the ids of a day are not told", e.Event, p)
+		case e.Days > 1 && e.IDs != nil:
+			told++
+		}
+	}
+	return told
 }
 
 // TestUnmarkedFirstDay: the union of a week is remembered, and the journal empties its
