@@ -22,7 +22,11 @@ func (d *demo) show(ctx context.Context) (err error) {
 	if err := d.headline(&r); err != nil {
 		return err
 	}
-	for _, q := range d.questions() {
+	questions, err := d.questions(ctx)
+	if err != nil {
+		return err
+	}
+	for _, q := range questions {
 		if err := d.answer(ctx, q, &r); err != nil {
 			return err
 		}
@@ -114,11 +118,24 @@ type question struct {
 	args  []string
 }
 
-func (d *demo) questions() []question {
+// questions lists what is asked. Those about one id need one that came every day of
+// the last week; a small store may have none.
+func (d *demo) questions(ctx context.Context) ([]question, error) {
 	p := d.o.Period()
 	month, lastWeek, asOf := p.First.String()[:len("2026-01")], (p.Last - 6).String(), p.Last.String()
 	ask := func(key, about string, args ...string) question { return question{key, about, args} }
-	return []question{
+	regulars, err := d.command(ctx, nil, "members", "every("+generate.Active+"["+lastWeek+".."+asOf+"])", "--limit", "1")
+	if err != nil {
+		return nil, err
+	}
+	var ofOne []question
+	for id := range strings.FieldsSeq(string(regulars)) {
+		ofOne = append(ofOne,
+			ask("streak_of_one", "One of them: its days in a row", "streak", generate.Active, id, "--as-of", asOf),
+			ask("calendar_of_one", "And the days it came", "calendar", generate.Active, id, "--over", month))
+	}
+	return slices.Concat([]question{
+		ask("top", "What was done most: marks, the best day, and how many did it in the month at all", "top", "--over", month),
 		ask("active_by_day", "Who was active, by day: with those of 7 and 30 days, and the day's part of the 30 (stickiness)",
 			"active", generate.Active, "--from", lastWeek, "--to", asOf, "--as-of", asOf),
 		ask("active_by_week", "By week", "active", generate.Active, "--by", "week", "--as-of", asOf),
@@ -131,6 +148,7 @@ func (d *demo) questions() []question {
 			"lifecycle", generate.Active, "--by", "week", "--as-of", asOf),
 		ask("streak", "How many came on each of the last seven days at least",
 			"streak", generate.Active, "--at-least", "7", "--as-of", asOf),
+	}, ofOne, []question{
 		ask("funnel", "How far they came: registered, then played, then paid",
 			"funnel", generate.Registered, generate.Played, generate.Paid, "--over", month, "--as-of", asOf),
 		ask("funnel_in_order", "In that order within a week: on the same day or later, and strictly later",
@@ -139,7 +157,7 @@ func (d *demo) questions() []question {
 			"count", "paid["+month+"] - active[7d@"+asOf+"]", "seen - played[all]"),
 		ask("members", "And who they are", "members", "paid["+month+"] - active[7d@"+asOf+"]", "--limit", "3"),
 		ask("collisions", "Ids that share the place of their bit with another, which a count loses", "collisions"),
-	}
+	}), nil
 }
 
 // answer runs a command and shows it with its results, or notes them for JSON.
