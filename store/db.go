@@ -31,6 +31,7 @@ type DB struct {
 	dirty     atomic.Bool          // a commit was made since the file was opened
 
 	failed atomic.Pointer[error] // set when the file's state is not known any more
+	commit func(*bolt.Tx) error  // its Commit; tests fail it
 
 	// chunkMu is held by whoever rewrites chunks outside of a group commit: a
 	// fold, a load's batch, a deletion, an erasure, a saved set, a pass of Remember,

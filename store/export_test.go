@@ -6,15 +6,36 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"cohort/placement"
 
 	"github.com/RoaringBitmap/roaring/v2"
+	bolt "go.etcd.io/bbolt"
 )
 
 // SetLogAfter has a store start a log after so many commits.
 func (o *Options) SetLogAfter(commits int) { o.logAfter = cmp.Or(commits, -1) }
+
+// A LogFile is what a log writes to.
+type LogFile = logFile
+
+// SetOpenLog has a store open the files of its log, and its own to settle it, with open.
+func (o *Options) SetOpenLog(open func(name string, flag int, perm fs.FileMode) (LogFile, error)) {
+	o.openLog = open
+}
+
+// SetCommit has fn commit the transactions of the file. Where it commits and returns an
+// error, that is a commit whose last sync failed.
+func (db *DB) SetCommit(fn func(commit func() error) error) {
+	db.writeMu.Lock()
+	defer db.writeMu.Unlock()
+	db.commit = func(tx *bolt.Tx) error { return fn(tx.Commit) }
+}
+
+// Logging tells whether there is a log beside the file.
+func (db *DB) Logging() bool { return db.logging.Load() }
 
 // LogPath is where a half of a store's log stands.
 func LogPath(path string, half int) string { return logPath(path, half) }

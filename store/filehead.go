@@ -2,12 +2,14 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"hash/fnv"
 	"os"
 )
 
 // boltMeta is the newest valid head of the file.
 type boltMeta struct {
+	at       int64 // where its page stands
 	pageSize int
 	root     uint64
 	freelist uint64
@@ -77,6 +79,7 @@ func readMeta(f *os.File, at int64) (boltMeta, bool) {
 	h := fnv.New64a()
 	_, _ = h.Write(b[:56]) // a hash never fails
 	m := boltMeta{
+		at:       at,
 		pageSize: int(binary.LittleEndian.Uint32(b[8:])),
 		root:     binary.LittleEndian.Uint64(b[16:]),
 		freelist: binary.LittleEndian.Uint64(b[32:]),
@@ -87,4 +90,33 @@ func readMeta(f *os.File, at int64) (boltMeta, bool) {
 		binary.LittleEndian.Uint64(b[56:]) == h.Sum64() &&
 		m.pageSize >= 512 && m.pageSize <= 64<<10 && m.pageSize&(m.pageSize-1) == 0
 	return m, ok
+}
+
+// settleHead sees that the commit that is read here is on disk: what is read others
+// will be told is, and the next commit takes the pages that the one before does not
+// need. A killed process may have left a head that was not synced yet; and after a
+// sync that failed the system has it as if it was, so it is written again. The pages
+// that it leads to were synced before it was written.
+func settleHead(path string, open openFunc) error {
+	r, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	m, err := readHead(r)
+	head := make([]byte, pageHeader+metaSize)
+	if err == nil {
+		_, err = r.ReadAt(head, m.at)
+	}
+	if err = errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	f, err := open(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(head, m.at)
+	if err == nil {
+		err = f.Datasync()
+	}
+	return boltError(errors.Join(err, f.Close()))
 }

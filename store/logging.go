@@ -5,7 +5,7 @@ import "errors"
 // startLog makes the store's log. Where that fails the journal stays in the
 // file, which is slower, and no loss.
 func (db *DB) startLog() {
-	l, err := createLog(db.logPath)
+	l, err := createLog(db.logPath, db.opts.openLog)
 	if err == nil {
 		err = db.update("start the log", func(w *writer) (bool, error) {
 			return true, w.putJournalState(journalState{w.view.floor, l.id})

@@ -65,7 +65,7 @@ func open(path string, opts *Options) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{
-		opts: o, log: o.Logger, verified: newVerified(), passRead: passRead,
+		opts: o, log: o.Logger, verified: newVerified(), passRead: passRead, commit: (*bolt.Tx).Commit,
 		requests: make(chan *request, groupMax), ready: make(chan struct{}), groups: make(chan *gathered), wakeFold: make(chan struct{}, 1),
 	}
 	if err := db.openFile(path); err != nil {
@@ -136,6 +136,9 @@ func withDefaults(opts *Options) (Options, error) {
 	if o.logAfter == 0 {
 		o.logAfter = defaultLogAfter
 	}
+	if o.openLog == nil {
+		o.openLog = openOSFile
+	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -203,18 +206,17 @@ func (db *DB) openFile(path string) error {
 		if err := errors.Join(err, boltError(b.Close())); err != nil {
 			return err
 		}
-		// A killed process may have left a commit that is not on disk yet. What is
-		// read from here on others will be told is.
-		if err := syncFile(path); err != nil {
-			return err
-		}
 	}
 	b, err := openBolt(path, db.opts.ReadOnly, timeout)
 	if err != nil {
 		return err
 	}
 	// Under the lock now: what was checked before it may have changed.
-	if err := checkPages(path, !clean && db.opts.ReadOnly); err != nil {
+	err = checkPages(path, !clean && db.opts.ReadOnly)
+	if err == nil && !clean && !db.opts.ReadOnly {
+		err = settleHead(path, db.opts.openLog)
+	}
+	if err != nil {
 		return errors.Join(err, boltError(b.Close()))
 	}
 	b.AllocSize = allocSize
@@ -333,7 +335,7 @@ func (db *DB) replay(w *writer) error {
 	}
 	var logged []logEntry
 	if state.log != 0 {
-		db.journal, logged, err = openLog(db.logPath, state.log, state.floor, db.cfg.ReadOnly)
+		db.journal, logged, err = openLog(db.logPath, db.opts.openLog, state.log, state.floor, db.cfg.ReadOnly)
 		if err != nil {
 			return err
 		}

@@ -96,7 +96,8 @@ type Options struct {
 	// Logger receives what happens in the background. Default: nothing.
 	Logger *slog.Logger
 
-	logAfter int // commits until there is a log; 0 is the default, negative at once
+	logAfter int      // commits until there is a log; 0 is the default, negative at once
+	openLog  openFunc // opens the log's files, and the store's to settle it; tests fail and cut it
 }
 
 // CreateMode says what Open does where the file is missing or present.

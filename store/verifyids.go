@@ -241,7 +241,7 @@ func (v *verifier) logEntries() ([]logEntry, error) {
 	if v.db.journal == nil {
 		return nil, nil
 	}
-	l, entries, err := openLog(v.db.logPath, v.db.journal.id, max(v.view.floor, v.db.view.Load().floor), true)
+	l, entries, err := openLog(v.db.logPath, v.db.opts.openLog, v.db.journal.id, max(v.view.floor, v.db.view.Load().floor), true)
 	if err != nil {
 		return nil, err
 	}

@@ -60,7 +60,7 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 		if err != nil || !commit {
 			return err
 		}
-		if err := tx.Commit(); err != nil {
+		if err := db.commit(tx); err != nil {
 			return db.commitFailed(err)
 		}
 		committed = true
