@@ -73,12 +73,12 @@ func runQuestions(ctx context.Context, b *bench, r *result) error {
 }
 
 // round asks both sides and checks both answers.
-func (q *question) round(ctx context.Context, db *store.DB, days *wholeDays) error {
+func (q *question) round(ctx context.Context, src query.Source, days *wholeDays) error {
 	for _, side := range []struct {
 		ask func() ([]uint64, error)
 		to  *samples
 	}{
-		{func() ([]uint64, error) { return q.ask(ctx, db) }, &q.took},
+		{func() ([]uint64, error) { return q.ask(ctx, src) }, &q.took},
 		{func() ([]uint64, error) { return q.work(days) }, &q.base},
 	} {
 		start := time.Now()

@@ -12,6 +12,14 @@ type dayList struct {
 	values  [][]byte // sealed
 }
 
+// list returns the list of a day, which is made once where the reader keeps lists.
+func (r *reader) list(k dayKey) (*dayList, error) {
+	if r.listed == nil {
+		return r.listDay(k)
+	}
+	return keep(r.listed, k, func() (*dayList, error) { return r.listDay(k) })
+}
+
 // listDay lists the chunks of a day. Their cardinalities must add up to the day's.
 func (r *reader) listDay(k dayKey) (*dayList, error) {
 	bucket, err := r.chunkBucket(k)
@@ -31,11 +39,11 @@ func (r *reader) listDay(k dayKey) (*dayList, error) {
 	return l, nil
 }
 
-// listedValue is chunkValue from the list of the day, which is made once. Where the
+// listedValue is chunkValue from the list of the day. Where the
 // day has no such chunk, those between which it would stand are checked (see
 // lookup).
 func (r *reader) listedValue(k dayKey, number uint32) ([]byte, error) {
-	l, err := keep(r.listed, k, func() (*dayList, error) { return r.listDay(k) })
+	l, err := r.list(k)
 	if err != nil {
 		return nil, err
 	}

@@ -36,8 +36,12 @@ func (s *Snapshot) Event(name string) (e Event, ok bool, err error) {
 		if rec, ok, err = s.event(name); err != nil || !ok {
 			return err
 		}
-		e, err = s.describe(name, rec)
-		return err
+		t, err := s.timelineOf(rec.number)
+		if err != nil {
+			return err
+		}
+		e = rec.describe(name, t.days, t.bytes)
+		return nil
 	})
 	return e, ok && err == nil, err
 }
@@ -60,31 +64,28 @@ func (s *Snapshot) Events(prefix string) (events []Event, err error) {
 			if !bytes.HasPrefix(k, []byte(prefix)) {
 				break
 			}
-			e, err := s.describe(string(k), rec)
+			days, size, err := s.daySizes(rec.number, Period{MinDay, MaxDay})
 			if err != nil {
 				return fmt.Errorf("%q: %w", k, err)
 			}
-			events = append(events, e)
+			events = append(events, rec.describe(string(k), days, size))
 		}
 		return nil
 	})
 	return events, err
 }
 
-func (r *reader) describe(name string, rec eventRecord) (Event, error) {
-	e := Event{Name: name, Brand: rec.brand, number: rec.number}
-	days, bytes, err := r.daySizes(rec.number, Period{MinDay, MaxDay})
-	if err != nil {
-		return e, err
-	}
-	e.Bytes = bytes
+// describe returns what is known of an event from its stored days, and the bytes that
+// their chunks take.
+func (rec eventRecord) describe(name string, days []DayCount, bytes uint64) Event {
+	e := Event{Name: name, Brand: rec.brand, number: rec.number, Bytes: bytes}
 	for _, d := range days {
 		e.Marks += d.Count
 	}
 	if e.Days = len(days); e.Days > 0 {
 		e.First, e.Last = days[0].Day, days[len(days)-1].Day
 	}
-	return e, nil
+	return e
 }
 
 // DeleteEvent removes an event with all its days, and its binding to a brand,

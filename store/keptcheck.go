@@ -123,7 +123,7 @@ func (r *reader) checkRollup(t, plain *timeline, u *rollup, number uint32, one, 
 	if err != nil {
 		return err
 	}
-	want, err := r.sources(plain, plain.coverBy(u.from, u.to, keptFirsts), number)
+	want, err := r.sources(plain, plain.coverBy(u.from, u.to, keptFirsts), number, nil)
 	if err == nil {
 		err = two.addSources(want)
 	}

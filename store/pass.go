@@ -328,7 +328,7 @@ func (p *pass) extend(r *reader, t *timeline, u *rollup, number uint32, out *pas
 
 // union works out the chunk of a union, which was old.
 func (p *pass) union(r *reader, t *timeline, k keptKey, old []byte, parts []part, number uint32, out *passOutput) error {
-	all, err := r.sources(t, parts, number)
+	all, err := r.sources(t, parts, number, nil)
 	if err != nil {
 		return err
 	}

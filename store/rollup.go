@@ -211,8 +211,9 @@ func (r *reader) daySource(k dayKey, number uint32) (s source, err error) {
 	return s, err
 }
 
-// sources returns what the union of parts is made of within one chunk.
-func (r *reader) sources(t *timeline, parts []part, number uint32) (all []source, err error) {
+// sources appends what the union of parts is made of within one chunk.
+func (r *reader) sources(t *timeline, parts []part, number uint32, to []source) (all []source, err error) {
+	all = to
 	for _, p := range parts {
 		if all, err = r.partSources(t, p, number, all); err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 type timeline struct {
 	event  uint32
 	days   []DayCount // stored, ascending
+	bytes  uint64     // that their chunks take in the file
 	stale  []staleDay // ascending; also days that are not stored any more
 	firsts bool       // the first days are remembered, but for stale days
 	kept   []keptEntry
@@ -52,7 +53,7 @@ type part struct {
 func (r *reader) timeline(event uint32) (*timeline, error) {
 	t := &timeline{event: event}
 	var err error
-	if t.days, err = r.dayCounts(event, Period{MinDay, MaxDay}); err != nil {
+	if t.days, t.bytes, err = r.daySizes(event, Period{MinDay, MaxDay}); err != nil {
 		return nil, err
 	}
 	first, last := makeDayKey(event, MinDay), makeDayKey(event, MaxDay)

@@ -12,11 +12,13 @@ import (
 type workspace struct {
 	kernel kernel.Evaluator
 	unions []*kernel.Union
-	used   int      // unions filled for the chunk
-	number uint32   // of the chunk
-	bits   uint     // of its width
-	list   []uint32 // of a chunk that is a list
-	out    []byte   // of a bitmap
+	used   int    // unions filled for the chunk
+	number uint32 // of the chunk
+	bits   uint   // of its width
+
+	sources []source // of a leaf
+	list    []uint32 // of a chunk that is a list
+	out     []byte   // of a bitmap
 
 	set, cleared []uint32 // unfolded marks
 }
@@ -67,16 +69,16 @@ func (w *workspace) leaf(x *Bits) (u *kernel.Union, err error) {
 		return w.union(0), nil
 	}
 	err = x.snap.do("event "+x.event, func() error {
-		sources, err := x.snap.sources(x.line, x.parts, w.number)
-		if err != nil {
+		if w.sources, err = x.snap.sources(x.line, x.parts, w.number, w.sources[:0]); err != nil {
 			return err
 		}
-		u = w.union(len(sources))
-		for _, s := range sources {
+		u = w.union(len(w.sources))
+		for _, s := range w.sources {
 			if err := w.add(u, s); err != nil {
 				return err
 			}
 		}
+		clear(w.sources) // nothing of a view is held between questions
 		return nil
 	})
 	return u, err

@@ -26,27 +26,35 @@ type term struct {
 	not bool
 }
 
-// Leaf returns the expression that is a union.
-func Leaf(u *Union) *Expr { return &Expr{union: u} }
+// Leaf returns the expression that is a union. It is part of the union.
+func Leaf(u *Union) *Expr {
+	u.leaf.union = u
+	return &u.leaf
+}
 
 // Combine returns the expression that is an operation on two, which must not be
 // used any more: rows of and and and-not become one, as x ∩ (y \ z) is x ∩ y \ z.
 func Combine(op Op, x, y *Expr) *Expr {
 	switch op {
 	case And:
-		return &Expr{op: And, terms: append(x.row(), y.row()...)}
+		return &Expr{op: And, terms: y.appendRow(x.appendRow(nil))}
 	case AndNot:
-		return &Expr{op: And, terms: append(x.row(), term{y, true})}
+		return &Expr{op: And, terms: append(x.appendRow(nil), term{y, true})}
 	}
 	return &Expr{op: op, terms: []term{{x: x}, {x: y}}}
 }
 
-// row returns the terms whose intersection an expression is.
-func (x *Expr) row() []term {
-	if x.union == nil && x.op == And {
+// appendRow appends the terms whose intersection an expression is.
+func (x *Expr) appendRow(to []term) []term {
+	switch {
+	case x.union == nil && x.op == And && to == nil:
 		return x.terms
+	case x.union == nil && x.op == And:
+		return append(to, x.terms...)
+	case to == nil:
+		to = make([]term, 0, 2)
 	}
-	return []term{{x: x}}
+	return append(to, term{x: x})
 }
 
 // lists are what the terms of a row have in one container.

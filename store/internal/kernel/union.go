@@ -15,6 +15,7 @@ type Union struct {
 	n     []int32     // by container: cells used
 	own   []byte      // lists, and containers that differ from the stored
 	card  int         // positions of all sources, those in several counted as often
+	leaf  Expr
 }
 
 // Changes are the bits by which a set differs from its stored bytes: ascending
