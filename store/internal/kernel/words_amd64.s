@@ -2,7 +2,9 @@
 
 // Counting by AVX2, 64 bytes at a time: the bits of each half byte are looked up in
 // a table of 16 (VPSHUFB), and the bytes of each word added up (VPSADBW). Three times
-// as fast as a POPCNT for each word. Bitsets lie anywhere: loads are not aligned.
+// as fast as a POPCNT for each word. Bitsets lie anywhere: loads are not aligned. They
+// mostly come from further away than the second cache, and the hardware fetches ahead
+// within a page only: half a page ahead is asked for, maybe past the bitset's end.
 
 // The numbers of bits of 0 to 15, and a mask of half a byte.
 DATA halves<>+0(SB)/8, $0x0302020102010100
@@ -78,6 +80,8 @@ TEXT ·countOr4AVX2(SB), NOSPLIT, $0-40
 or:
 	PREFETCHT0 2048(SI)(BX*1)
 	PREFETCHT0 2048(DI)(BX*1)
+	PREFETCHT0 2048(R8)(BX*1)
+	PREFETCHT0 2048(R9)(BX*1)
 	VMOVDQU (SI)(BX*1), Y4
 	VMOVDQU 32(SI)(BX*1), Y6
 	VPOR    (DI)(BX*1), Y4, Y4
