@@ -61,6 +61,7 @@ type BrandError struct {
 	OffendBrand placement.Brand
 }
 
+// Error names the event, its brand and the id.
 func (e *BrandError) Error() string {
 	return fmt.Sprintf("event %q belongs to brand %s: id %q is of brand %s", e.Event, e.EventBrand, e.ID, e.OffendBrand)
 }

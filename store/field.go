@@ -38,7 +38,7 @@ func (f Field) Limits() (low, high int64) {
 	return 0, 1<<f.Bits - 1
 }
 
-// kind tells width and signedness: 8 bits, signed.
+// String tells width and signedness: 8 bits, signed.
 func (o FieldOptions) String() string {
 	if o.Signed {
 		return fmt.Sprintf("%d bits, signed", o.Bits)
@@ -242,6 +242,7 @@ type FieldBrandError struct {
 	OffendBrand placement.Brand
 }
 
+// Error names the field, its brand and the id.
 func (e *FieldBrandError) Error() string {
 	return fmt.Sprintf("field %q belongs to brand %s: id %q is of brand %s", e.Field, e.FieldBrand, e.ID, e.OffendBrand)
 }
@@ -259,6 +260,7 @@ type RangeError struct {
 	Low, High int64 // the range, both inclusive
 }
 
+// Error names the field, the id, the value and the range.
 func (e *RangeError) Error() string {
 	if e.Added {
 		return fmt.Sprintf("field %q, id %q: adding %d to %d leaves the range %d to %d", e.Field, e.ID, e.Value, e.Old, e.Low, e.High)
@@ -276,6 +278,7 @@ type SharedError struct {
 	Other string // the other id, "" where the store keeps no ids to name
 }
 
+// Error names both ids, as far as they are known.
 func (e *SharedError) Error() string {
 	other := "another known id"
 	if e.Other != "" {

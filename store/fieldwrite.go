@@ -38,7 +38,8 @@ func ParseOverflow(s string) (Overflow, error) {
 	return 0, fmt.Errorf("overflow %q is none of fail, wrap, saturate", s)
 }
 
-// FieldUpdate is what is to be done to one field of an id: see Set, Add and Clear.
+// FieldUpdate is what is to be done to one field of an id: see SetTo, AddTo
+// and ClearOf.
 type FieldUpdate struct {
 	Field    string
 	kind     byte
