@@ -117,27 +117,13 @@ func (v *view) auditPage(ctx context.Context, p store.Page, periods []store.Peri
 	if err != nil {
 		return row, nil, err
 	}
-	marks := make(map[store.Day]uint64)
-	days := make(map[store.Day]bool)
-	for _, period := range periods {
-		marked, err := v.snap.Days(e, period)
-		if err != nil {
-			return row, nil, err
-		}
-		for _, d := range marked {
-			marks[d.Day], days[d.Day] = d.Count, true
-		}
-		visited, err := v.snap.VisitDays(period)
-		if err != nil {
-			return row, nil, err
-		}
-		for _, d := range visited {
-			days[d] = true
-		}
+	days, marks, err := v.auditDays(e, periods)
+	if err != nil {
+		return row, nil, err
 	}
 	var both []store.Period
 	var union Expr
-	for _, day := range slices.Sorted(maps.Keys(days)) {
+	for _, day := range days {
 		if err := ctx.Err(); err != nil {
 			return row, nil, err
 		}
@@ -173,6 +159,29 @@ func (v *view) auditPage(ctx context.Context, p store.Page, periods []store.Peri
 	row.Truth = truth.Count
 	row.Error = relative(row.Count, row.Truth)
 	return row, append(errs, row.Error), nil
+}
+
+// auditDays lists, ascending, the days of some periods that have visits or marks of an
+// event, and how many ids are marked on each.
+func (v *view) auditDays(e store.Event, periods []store.Period) (days []store.Day, marks map[store.Day]uint64, err error) {
+	marks = make(map[store.Day]uint64)
+	for _, period := range periods {
+		marked, err := v.snap.Days(e, period)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, d := range marked {
+			marks[d.Day] = d.Count
+		}
+		visited, err := v.snap.VisitDays(period)
+		if err != nil {
+			return nil, nil, err
+		}
+		days = append(days, visited...)
+	}
+	days = slices.AppendSeq(days, maps.Keys(marks))
+	slices.Sort(days)
+	return slices.Compact(days), marks, nil
 }
 
 func relative(estimate, truth uint64) float64 { return float64(estimate)/float64(truth) - 1 }

@@ -72,44 +72,38 @@ func (w *world) askUniques(t *testing.T, src query.Source) {
 		first, last := p.read(a, allVisits)
 		periods, read = append(periods, p.Period), append(read, store.Period{First: first, Last: last})
 	}
-	visitors := func(page store.Page, all map[uint64]bool) {
-		for d, ids := range w.visits[page] {
-			if slices.ContainsFunc(read, func(p store.Period) bool { return d >= p.First && d <= p.Last }) {
-				maps.Copy(all, ids)
-			}
-		}
+	var names []string
+	for range 1 + w.rng.IntN(2) {
+		names = append(names, pageNames[w.rng.IntN(len(pageNames))])
 	}
-	pages := slices.SortedFunc(maps.Keys(w.visits), func(x, y store.Page) int {
-		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Brand.String(), y.Brand.String()))
-	})
+	n := 1 + w.rng.IntN(6)
+	pages, top, site := w.uniques(names, read)
+	got, err := query.Uniques(t.Context(), src, names, periods, options(asOf)...)
+	compareUniques(t, "uniques", got, err, pages, periods, asOf)
+	got, err = query.TopPages(t.Context(), src, n, periods, options(asOf)...)
+	compareUniques(t, "top pages", got, err, top[:min(n, len(top))], periods, asOf)
+	got, err = query.SiteUniques(t.Context(), src, periods, options(asOf)...)
+	compareUniques(t, "site", got, err, site, periods, asOf)
+}
+
+// uniques counts the visitors of some pages, of all that have any, the most first,
+// and of the site.
+func (m *model) uniques(names []string, periods []store.Period) (pages, top, site []query.PageUniques) {
 	row := func(page store.Page, ids map[uint64]bool) query.PageUniques {
 		return query.PageUniques{Page: page.Name, Brand: page.Brand, Estimate: store.Estimate{Count: uint64(len(ids))}}
 	}
-
-	var names []string
-	var rows, top, site []query.PageUniques
-	for range 1 + w.rng.IntN(2) {
-		name := pageNames[w.rng.IntN(len(pageNames))]
-		names = append(names, name)
-		before := len(rows)
-		for _, page := range pages {
-			if page.Name == name {
-				ids := map[uint64]bool{}
-				visitors(page, ids)
-				rows = append(rows, row(page, ids))
+	all := slices.SortedFunc(maps.Keys(m.visits), func(x, y store.Page) int {
+		return cmp.Or(cmp.Compare(x.Name, y.Name), cmp.Compare(x.Brand.String(), y.Brand.String()))
+	})
+	visitors, ofBrand := map[store.Page]map[uint64]bool{}, map[placement.Brand]map[uint64]bool{}
+	for _, page := range all {
+		ids := map[uint64]bool{}
+		for d, visited := range m.visits[page] {
+			if slices.ContainsFunc(periods, func(p store.Period) bool { return d >= p.First && d <= p.Last }) {
+				maps.Copy(ids, visited)
 			}
 		}
-		if len(rows) == before {
-			rows = append(rows, row(store.Page{Name: name}, nil))
-		}
-	}
-	got, err := query.Uniques(t.Context(), src, names, periods, options(asOf)...)
-	compareUniques(t, "uniques", got, err, rows, periods, asOf)
-
-	ofBrand := map[placement.Brand]map[uint64]bool{}
-	for _, page := range pages {
-		ids := map[uint64]bool{}
-		if visitors(page, ids); len(ids) > 0 {
+		if visitors[page] = ids; len(ids) > 0 {
 			top = append(top, row(page, ids))
 		}
 		if ofBrand[page.Brand] == nil {
@@ -117,16 +111,23 @@ func (w *world) askUniques(t *testing.T, src query.Source) {
 		}
 		maps.Copy(ofBrand[page.Brand], ids)
 	}
+	for _, name := range names {
+		before := len(pages)
+		for _, page := range all {
+			if page.Name == name {
+				pages = append(pages, row(page, visitors[page]))
+			}
+		}
+		if len(pages) == before {
+			pages = append(pages, row(store.Page{Name: name}, nil))
+		}
+	}
 	for b, ids := range ofBrand {
 		site = append(site, row(store.Page{Brand: b}, ids))
 	}
 	slices.SortStableFunc(top, func(x, y query.PageUniques) int { return cmp.Compare(y.Count, x.Count) })
 	slices.SortFunc(site, func(x, y query.PageUniques) int { return cmp.Compare(x.Brand.String(), y.Brand.String()) })
-	n := 1 + w.rng.IntN(6)
-	got, err = query.TopPages(t.Context(), src, n, periods, options(asOf)...)
-	compareUniques(t, "top pages", got, err, top[:min(n, len(top))], periods, asOf)
-	got, err = query.SiteUniques(t.Context(), src, periods, options(asOf)...)
-	compareUniques(t, "site", got, err, site, periods, asOf)
+	return pages, top, site
 }
 
 func compareUniques(t *testing.T, what string, got []query.PageUniques, err error, want []query.PageUniques, periods []query.Period, asOf *store.Day) {

@@ -1,0 +1,111 @@
+package query
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"cohort/placement"
+	"cohort/store"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// IDValue is an id and its value.
+type IDValue struct {
+	ID    string `json:"id"`
+	Value int64  `json:"value"`
+}
+
+// TopIDs lists the n ids of a set, or of all ids where x is nil, with the greatest
+// values of a field, greatest first; those with one value in the order of [Members].
+// Options and errors are those of Members. Cost: that of [Values], and a pass over the
+// ids that are listed.
+func TopIDs(ctx context.Context, src Source, field string, x Expr, n int, opts ...Option) ([]IDValue, error) {
+	if n < 1 {
+		return nil, usagef("top %d: must be at least 1", n)
+	}
+	snap, err := src.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = snap.Close() }() // nothing was written
+	values, err := Values(ctx, snap, field, x, opts...)
+	if err != nil || len(values) == 0 {
+		return nil, err
+	}
+	least, above := values[0].Value, uint64(0) // ids whose value is greater
+	for i := len(values) - 1; i >= 0; i-- {
+		if least = values[i].Value; above+values[i].Count >= uint64(n) {
+			break
+		}
+		if i > 0 {
+			above += values[i].Count
+		}
+	}
+	var rows []IDValue
+	for _, part := range []struct {
+		low, high int64
+		tied      bool
+	}{{least, math.MaxInt64, false}, {least, least, true}} {
+		if !part.tied {
+			if least == math.MaxInt64 {
+				continue
+			}
+			part.low = least + 1
+		}
+		if len(rows) >= n {
+			break
+		}
+		got, err := idsBetween(ctx, snap, field, x, part.low, part.high, n-len(rows), part.tied, opts)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, got...)
+	}
+	return rows[:min(n, len(rows))], nil
+}
+
+// idsBetween lists the ids whose value of a field is in a range, greatest first: of
+// those with one value no more than a limit.
+func idsBetween(ctx context.Context, snap *store.Snapshot, field string, x Expr, low, high int64, limit int, limited bool, opts []Option) ([]IDValue, error) {
+	set, at := roaring.New(), make(map[uint32]int64)
+	var brand placement.Brand
+	err := askField(ctx, snap, field, x, opts, func(q *fieldQuestion, chunk uint32) error {
+		of, v, err := q.chunk(chunk)
+		if err != nil {
+			return err
+		}
+		brand = q.field.Brand
+		v.Exists = roaring.And(of, rangeSet(v, low, high))
+		set.Or(v.Exists)
+		if !limited {
+			v.Values(func(pos uint32, value int64) { at[pos] = value })
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var rows []IDValue
+	for id, err := range snap.Members(brand, set) {
+		if err != nil {
+			return nil, err
+		}
+		value := low
+		if !limited {
+			pos, _, err := snap.Position(id)
+			if err != nil {
+				return nil, err
+			}
+			value = at[pos]
+		}
+		rows = append(rows, IDValue{id, value})
+		if limited && len(rows) == limit {
+			break
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b IDValue) int { return cmp.Compare(b.Value, a.Value) })
+	return rows, nil
+}
