@@ -28,6 +28,17 @@
 // event never written is the empty set, wherever it stands. Sets of two brands do
 // not meet: that is [ErrTwoBrands].
 //
+// Where an event is wanted and a set has a meaning, as a step of a funnel, a text may be
+// either: [EventOrSet] is the rule.
+//
+// # Fields and visitors
+//
+// A field is a number per id: [Compare] and [ValueIn] make sets of its values, and
+// [SumField], [Extremes], [Values] and [TopIDs] ask for those of all ids or of a set.
+// Visitors of pages are estimated: [Uniques], [SiteUniques] and [TopPages] unite
+// sketches over days; nothing else can be done with sketches, and nothing here mixes
+// them with sets.
+//
 // # As-of
 //
 // Every question has a today, its as-of: the store's current day, or another that
@@ -65,5 +76,6 @@
 //
 // An error that matches [ErrUsage] says that the question itself cannot be asked,
 // such as a [PeriodError] or a [SyntaxError]. Others are the context's, or the
-// store's, wrapped.
+// store's, wrapped: store.ErrInvalidEvent of a name that no event can have, while one
+// that was never written is no error.
 package query

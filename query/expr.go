@@ -74,7 +74,7 @@ func chain(o operator, x, y Expr, more []Expr) Expr {
 }
 
 // Events lists the events of an expression, each once, in the order in which
-// they first stand in it.
+// they first stand in it. The list is the caller's.
 func Events(x Expr) []string {
 	var events []string
 	walk(x, func(leaf Expr) {

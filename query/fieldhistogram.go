@@ -4,8 +4,10 @@ import "math"
 
 // Quantile returns the least of some values, as [Values] gives them, that no fewer
 // than a fraction q of the ids are at or below: the median of 1, 2, 3, 4 is 2. q 0 is
-// the least value, q 1 the greatest. ok is false where there are no values, or q is
-// not from 0 to 1.
+// the least value, q 1 the greatest. It is always a value that an id has: the inverse
+// of the distribution function, type 1 of Hyndman and Fan (Sample Quantiles in
+// Statistical Packages, 1996). ok is false where there are no values, or q is not from 0
+// to 1. Cost: a pass over the values.
 func Quantile(values []ValueCount, q float64) (value int64, ok bool) {
 	var total uint64
 	for _, v := range values {

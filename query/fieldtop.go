@@ -20,7 +20,7 @@ type IDValue struct {
 
 // TopIDs lists the n ids of a set, or of all ids where x is nil, with the greatest
 // values of a field, greatest first; those with one value in the order of [Members].
-// Options and errors are those of Members. Cost: that of [Values], and a pass over the
+// Options and errors are those of [SumField], and that the store keeps no ids to list. Cost: that of [Values], and a pass over the
 // ids that are listed.
 func TopIDs(ctx context.Context, src Source, field string, x Expr, n int, opts ...Option) ([]IDValue, error) {
 	if n < 1 {

@@ -20,8 +20,9 @@ var (
 	_ Source = (*store.Snapshot)(nil)
 )
 
-// Option changes how [Count], [Size], [Members], [Bitmap], [RetentionBetween] and the
-// questions about streaks and calendars read.
+// Option changes how the questions that take options read: [Count], [Size], [Members],
+// [Bitmap], [Save], [RetentionBetween], [Top], and those about streaks, calendars, fields
+// and visitors. Of an option given twice the last counts.
 type Option func(*settings)
 
 // settings are what the options set.
@@ -37,8 +38,8 @@ type settings struct {
 // may be read.
 func AsOf(d store.Day) Option { return func(s *settings) { s.asOf = &d } }
 
-// In makes the question one of the ids of a scope; only [Size] heeds its
-// Breakdown.
+// In makes the question one of the ids of a scope; only [Size] heeds its Breakdown.
+// Questions about one id, about visitors, and [Top] do not heed it.
 func In(scope Scope) Option { return func(s *settings) { s.scope = scope } }
 
 // Limit makes [Members] yield no more than n ids, n ≥ 1. Counts do not heed it.

@@ -61,7 +61,8 @@ func (s Step) expr(snap *store.Snapshot) (Expr, error) {
 // level>=10 or seen - paid[all]; else an event that was never written, for which the
 // expression is nil. A text that is none of these but has a [ or @ in it, or begins as
 // every(…) or seen(…) do, is meant to be an expression: the error is that of [Parse].
-// Others are the store's.
+// Others are store.ErrInvalidEvent and the store's. Cost: that of
+// [store.Snapshot.Event].
 func EventOrSet(snap *store.Snapshot, text string) (Expr, error) {
 	if _, ok, err := snap.Event(text); ok || err != nil {
 		return nil, err

@@ -54,7 +54,8 @@ func Uniques(ctx context.Context, src Source, pages []string, periods []Period, 
 // SiteUniques estimates how many distinct ids of each brand visited any page on any
 // day of the periods together. There is a row for each brand that has visited. The
 // store keeps a sketch of each day, week and month, so that its cost does not depend
-// on the number of pages: one merge of 16 KiB a month or part of one.
+// on the number of pages: one merge of 16 KiB a month or part of one. The error is a
+// period's, the context's or the store's.
 func SiteUniques(ctx context.Context, src Source, periods []Period, opts ...Option) (all []PageUniques, err error) {
 	err = askVisits(src, periods, opts, func(v *view, days []store.Period) error {
 		brands, err := v.snap.SiteBrands()
@@ -82,7 +83,8 @@ func SiteUniques(ctx context.Context, src Source, periods []Period, opts ...Opti
 // TopPages returns the n pages with the most distinct ids on any day of the periods
 // together, n ≥ 1, largest first, then in the order of names and brands. Cost: a walk
 // over the numbers that are kept beside the sketches of those days, about 10 ns a
-// page and day, and the merging of somewhat more than n pages.
+// page and day, and the merging of somewhat more than n pages. Errors are those of
+// [SiteUniques], and an n below 1, which matches [ErrUsage].
 func TopPages(ctx context.Context, src Source, n int, periods []Period, opts ...Option) (top []PageUniques, err error) {
 	if n < 1 {
 		return nil, usagef("top %d: must be at least 1", n)

@@ -29,7 +29,9 @@ type PageAudit struct {
 	Days, DaysApart int
 }
 
-// ErrorDistribution is how errors are distributed, as fractions of the truth.
+// ErrorDistribution is how errors are distributed, as fractions of the truth. The
+// standard error is 1.04/√m of m registers (Flajolet, Fusy, Gandouet and Meunier,
+// HyperLogLog, 2007), from which the three shares are counted.
 type ErrorDistribution struct {
 	Sets     int     `json:"sets"`
 	StdError float64 `json:"std_error"` // what dense sketches should have
@@ -47,6 +49,10 @@ type ErrorDistribution struct {
 // of the same names and brands, on the days that have both visits and marks: it is
 // for pages that are observed and marked alike. No pages are all pages of which
 // there is such an event. The truth is a count of placements, see [Count].
+//
+// It reads one sketch and one count a page and day, and the union of the days of each
+// page. Errors are those of [Uniques], and that of a page named that has no visits or no
+// such event.
 func AuditUniques(ctx context.Context, src Source, pages []string, periods []Period, opts ...Option) (UniquesAudit, error) {
 	a := UniquesAudit{Pages: []PageAudit{}}
 	var errs []float64
