@@ -13,14 +13,14 @@ import (
 
 // TestBits compares sets worked out on stored bytes and unfolded marks with
 // roaring's operations on whole days: of branded ids, thin and in lists, and of
-// numbers, with bitsets and runs; folded in part.
+// numbers, with bitsets and runs; in a dense store with others; folded in part.
 func TestBits(t *testing.T) {
-	for _, kind := range []placement.Kind{placement.Branded, placement.Number} {
-		t.Run(kind.String(), func(t *testing.T) {
+	for _, opts := range []*store.Options{inHashed(options(placement.Branded)), inDense(options(placement.Branded)), options(placement.Number)} {
+		kind := opts.IDs
+		t.Run(fmt.Sprint(kind, " ", opts.Positions), func(t *testing.T) {
 			seed := rand.Uint64()
 			t.Logf("seed %d", seed)
 			rng := rand.New(rand.NewPCG(seed, 1))
-			opts := options(kind)
 			db, err := store.Open(t.TempDir()+"/positions.db", opts)
 			if err != nil {
 				t.Fatal(err)
@@ -36,6 +36,11 @@ func TestBits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for d, ids := range days {
+				if days[d], err = positionsOfIDs(snap, kind, ids); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for range 12 {
 				compareBits(t, snap, e, days, rng)
 			}
@@ -43,26 +48,40 @@ func TestBits(t *testing.T) {
 	}
 }
 
+// numbered is the id of a number.
+func numbered(kind placement.Kind, n uint64) string {
+	if kind == placement.Number {
+		return fmt.Sprint(n)
+	}
+	return branded("USR", n)
+}
+
+// positionsOfIDs returns where the ids of some numbers stand.
+func positionsOfIDs(snap *store.Snapshot, kind placement.Kind, numbers *roaring.Bitmap) (*roaring.Bitmap, error) {
+	at := roaring.New()
+	for _, n := range numbers.ToArray() {
+		pos, ok, err := snap.Position(numbered(kind, uint64(n)))
+		if err != nil || !ok {
+			return nil, fmt.Errorf("id %d: %t, %w", n, ok, err)
+		}
+		at.Add(pos)
+	}
+	return at, nil
+}
+
 // fillDays marks random ids on some days, folds, then marks and unmarks more. It
-// returns what each day has.
+// returns the numbers of the ids that each day has.
 func fillDays(t *testing.T, db *store.DB, kind placement.Kind, rng *rand.Rand) []*roaring.Bitmap {
 	t.Helper()
 	days := make([]*roaring.Bitmap, 8)
 	change := func(d int, n uint64, set bool) {
-		id := branded("USR", n)
-		if kind == placement.Number {
-			id = fmt.Sprint(n)
-		}
-		_, mixed, err := kind.Parse(id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		var err error
 		if set {
-			_, err = db.Mark(ctx, "act", id, today-store.Day(d))
-			days[d].Add(mixed.Placement())
+			_, err = db.Mark(ctx, "act", numbered(kind, n), today-store.Day(d))
+			days[d].Add(uint32(n))
 		} else {
-			_, err = db.Unmark(ctx, "act", id, today-store.Day(d))
-			days[d].Remove(mixed.Placement())
+			_, err = db.Unmark(ctx, "act", numbered(kind, n), today-store.Day(d))
+			days[d].Remove(uint32(n))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -85,13 +104,8 @@ func fillDays(t *testing.T, db *store.DB, kind placement.Kind, rng *rand.Rand) [
 			if rng.Uint64N(one) > 0 {
 				continue
 			}
-			id := branded("USR", n)
-			if kind == placement.Number {
-				id = fmt.Sprint(n)
-			}
-			_, mixed, _ := kind.Parse(id)
-			days[d].Add(mixed.Placement())
-			if err := l.Add("act", id, today-store.Day(d)); err != nil {
+			days[d].Add(uint32(n))
+			if err := l.Add("act", numbered(kind, n), today-store.Day(d)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -178,7 +178,7 @@ func (w *worker) own(event string, day store.Day, b *roaring.Bitmap) error {
 	for i := range workerIDs {
 		n := w.n*workerIDs + i
 		f := crashFact{event, strconv.Itoa(n), day}
-		if got := b.Contains(uint32(n)); got != w.bits[f] {
+		if got := b.Contains(placed(n)); got != w.bits[f] {
 			return fmt.Errorf("%v: %v, want %v", f, got, w.bits[f])
 		}
 	}
@@ -192,7 +192,7 @@ func TestConcurrent(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	path := filepath.Join(workDir(t), "db")
-	opts := options(placement.Number)
+	opts := options(decimals())
 	opts.FoldMarks, opts.FoldAge = 64, 5*time.Millisecond
 	db := mustOpen(t, path, opts)
 	workers := make([]*worker, 64)
@@ -245,7 +245,7 @@ func TestCloseUnderFire(t *testing.T) {
 		workers[n] = newWorker(nil, n, seed)
 	}
 	for range long(15, 300) {
-		opts := options(placement.Number)
+		opts := options(decimals())
 		opts.FoldMarks = 1 << rng.IntN(8)
 		db := mustOpen(t, path, opts)
 		compareWorkers(t, workers, db)
@@ -297,7 +297,7 @@ func TestMarkInsideMembers(t *testing.T) {
 			return
 		}
 		i := 0
-		for id, err := range s.Members(placement.Brand([]byte("USR")), b) {
+		for id, err := range s.MembersAt(placement.Brand([]byte("USR")), b) {
 			if err != nil {
 				t.Error(err)
 				return

@@ -143,7 +143,7 @@ func (m *model) byPlacement(ids []string) []string {
 // digest stays, and so do the visits of pages.
 func TestConvertThere(t *testing.T) {
 	dir := t.TempDir()
-	hashed := mustOpen(t, filepath.Join(dir, "hashed"), options(placement.Branded))
+	hashed := mustOpen(t, filepath.Join(dir, "hashed"), inHashed(options(placement.Branded)))
 	defer mustClose(t, hashed)
 	if _, err := hashed.MarkMany(ctx, someMarks("active", 3000, 1<<50)); err != nil {
 		t.Fatal(err)

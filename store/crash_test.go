@@ -45,7 +45,7 @@ func childMarks(path, seed string) error {
 	if err != nil {
 		return err
 	}
-	opts := options(placement.Number)
+	opts := options(decimals())
 	opts.FoldMarks = 1 << (n % 8)
 	db, err := store.Open(path, opts)
 	if err != nil {
@@ -275,7 +275,7 @@ func (s *crashState) settle(t *testing.T, db *store.DB) {
 		switch {
 		case f.id == "all":
 			for i := range uint32(n) {
-				days[day].Add(1000 + i*5000)
+				days[day].Add(placed(1000 + i*5000))
 			}
 			// The other event of the same commits; nothing is deleted from it.
 			b, err := snap.Bitmap(f.event+"-too", store.Period{First: f.day, Last: f.day})
@@ -291,13 +291,14 @@ func (s *crashState) settle(t *testing.T, db *store.DB) {
 	}
 }
 
+// number is the placement of an id that is a number.
 func number(t testing.TB, id string) uint32 {
 	t.Helper()
-	n, err := placement.ParseNumber(id)
+	n, err := strconv.Atoi(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return placed(n)
 }
 
 func (s *crashState) compareDay(t *testing.T, snap *store.Snapshot, day crashFact, want *roaring.Bitmap) {
@@ -333,7 +334,7 @@ func TestKill(t *testing.T) {
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	path := filepath.Join(t.TempDir(), "db")
-	mustClose(t, mustOpen(t, path, options(placement.Number)))
+	mustClose(t, mustOpen(t, path, options(decimals())))
 	state := crashState{bits: make(map[crashFact]int), pending: make(map[crashFact]int)}
 	for round := range long(10, 150) {
 		c := startChild(t, "marks", path, seed+uint64(round))
@@ -447,7 +448,7 @@ func TestKillLoad(t *testing.T) {
 			}
 		}
 		_ = c.Wait() // it was killed, or was done
-		db := mustOpen(t, path, options(placement.String))
+		db := mustOpen(t, path, nil)
 		compareLoaded(t, db, rows, said)
 		tally, err := loadRows(db, rows, loadRowsTotal)
 		if err != nil || tally.Marks() != total.Marks() {

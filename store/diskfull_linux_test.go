@@ -12,14 +12,13 @@ import (
 	"syscall"
 	"testing"
 
-	"cohort/placement"
 	"cohort/store"
 )
 
 // fullStore fills a store's disk while it marks, and gives the space back.
 // full says so; limit ends and lifts the space.
 func fullStore(path string, limit func(on bool) error) error {
-	opts := options(placement.Number)
+	opts := options(decimals())
 	opts.FoldMarks = 1 << 20
 	db, err := store.Open(path, opts)
 	if err != nil {
@@ -92,7 +91,7 @@ func second[T any](_ T, err error) error { return err }
 
 // closeFull closes a store on a full disk: an error, but nothing is lost.
 func closeFull(path string, limit func(on bool) error) error {
-	db, err := store.Open(path, options(0))
+	db, err := store.Open(path, options(decimals()))
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func closeFull(path string, limit func(on bool) error) error {
 	if closeErr != nil && !saysFull(closeErr) {
 		return fmt.Errorf("not a clear error: %w", closeErr)
 	}
-	if db, err = store.Open(path, options(0)); err != nil {
+	if db, err = store.Open(path, options(decimals())); err != nil {
 		return err
 	}
 	s, err := db.Snapshot()
@@ -155,11 +154,17 @@ func countAtLeast(db *store.DB, want uint64) error {
 	}
 	var bits uint64
 	for d := range e.Period().Days() {
-		b, err := s.Bitmap("active", store.Period{First: d, Last: d})
+		x, err := s.Marked(e, store.Period{First: d, Last: d})
 		if err != nil {
 			return err
 		}
-		bits += b.GetCardinality()
+		for c := range uint32(1) << (32 - s.ChunkBits()) {
+			n, err := x.Count(c)
+			if err != nil {
+				return err
+			}
+			bits += n
+		}
 	}
 	if e.Marks < want || bits != e.Marks {
 		err = fmt.Errorf("%d marks and %d bits, want %d", e.Marks, bits, want)

@@ -29,9 +29,41 @@ type tb interface {
 	Errorf(format string, args ...any)
 }
 
+// dense says that these tests make dense stores where they are not about one kind
+// or both: all of them run on either kind.
+func dense() bool { return os.Getenv("COHORT_POSITIONS") == "dense" }
+
 // options are those of a store of the kind whose clock stands still.
 func options(kind placement.Kind) *store.Options {
-	return &store.Options{IDs: kind, Now: noon, FoldAge: -1}
+	opts := &store.Options{IDs: kind, Now: noon, FoldAge: -1}
+	if dense() && kind != placement.Number {
+		opts.Positions = store.Dense
+	}
+	return opts
+}
+
+// decimals is the kind of ids of tests that make them of numbers: numbers, and strings
+// in a dense store, for numbers are their own positions.
+func decimals() placement.Kind {
+	if dense() {
+		return placement.String
+	}
+	return placement.Number
+}
+
+// placed is the placement of a decimal id.
+func placed[N int | uint32](id N) uint32 {
+	_, mixed, err := decimals().Parse(fmt.Sprint(id))
+	if err != nil {
+		panic(err)
+	}
+	return mixed.Placement()
+}
+
+// inHashed are options of a hashed store.
+func inHashed(opts *store.Options) *store.Options {
+	opts.Positions = store.Hashed
+	return opts
 }
 
 // kindOf is hashed and dense in turn, for tests that run rounds.

@@ -105,7 +105,7 @@ func TestRemembered(t *testing.T) {
 	}
 }
 
-// remembering is a store of numbers with its model.
+// remembering is a store of decimal ids with its model.
 type remembering struct {
 	*model
 	rng   *rand.Rand
@@ -117,8 +117,8 @@ type remembering struct {
 }
 
 func newRemembering(t *testing.T, dir string, rng *rand.Rand) *remembering {
-	m := &remembering{model: newModel(placement.Number, false, false), rng: rng, dir: dir}
-	m.opts = options(placement.Number)
+	m := &remembering{model: newModel(decimals(), dense(), false), rng: rng, dir: dir}
+	m.opts = options(decimals())
 	m.opts.WeekStart = store.WeekStart(1 + rng.IntN(2))
 	m.opts.FoldMarks = 1 << rng.IntN(8)
 	m.opts.RememberEvery = -1
@@ -202,7 +202,7 @@ func (m *remembering) unmark(t *testing.T) {
 			}
 			k.Day = days[m.rng.IntN(len(days))]
 			for at := range e.days[k.Day] {
-				k.ID = fmt.Sprint(at)
+				k.ID = m.idsAt(e.brand, at)[0]
 				break
 			}
 		}
@@ -216,15 +216,16 @@ func (m *remembering) unmark(t *testing.T) {
 // erase removes an id, of which nothing may be remembered then.
 func (m *remembering) erase(t *testing.T) {
 	id := m.draw().ID
-	want, _ := m.model.erase(id)
-	if got, err := m.db.Erase(ctx, id); err != nil || got != want {
-		t.Fatalf("erase %s: %+v, %v, want %+v", id, got, err, want)
-	}
 	_, mixed, err := m.kind.Parse(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if where, err := m.db.Remembers(mixed.Placement()); err != nil || where != "" {
+	pos, placed := m.position(placement.Brand{}, mixed)
+	want, _ := m.model.erase(id)
+	if got, err := m.db.Erase(ctx, id); err != nil || got != want {
+		t.Fatalf("erase %s: %+v, %v, want %+v", id, got, err, want)
+	}
+	if where, err := m.db.Remembers(pos); placed && (err != nil || where != "") {
 		t.Fatalf("%s is erased, and kept in %s, %v", id, where, err)
 	}
 }
@@ -302,8 +303,8 @@ func (m *remembering) check(t *testing.T) {
 			if n, ok, countErr := s.PeriodCount(e, p); err != nil || countErr != nil || ok && n != want.union(p).GetCardinality() {
 				t.Fatalf("event %s, %s: count %d, %v, %v, want %d", name, p, n, err, countErr, want.union(p).GetCardinality())
 			}
-			if got, err := s.Bitmap(name, p); err != nil || !got.Equals(want.union(p)) {
-				t.Fatalf("event %s, %s: bits %v, %v, want %v", name, p, got, err, want.union(p))
+			if got := positionsOf(t, s, e, p); !got.Equals(want.union(p)) {
+				t.Fatalf("event %s, %s: bits %v, want %v", name, p, got, want.union(p))
 			}
 		}
 	}

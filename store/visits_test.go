@@ -333,7 +333,7 @@ func (m *visitMachine) crash(t *rapid.T) {
 // TestVisitsConcurrent observes, loads, marks, folds and asks at once, and compares
 // what there is in the end with the model. Estimates never fall meanwhile.
 func TestVisitsConcurrent(t *testing.T) {
-	opts := options(placement.Number)
+	opts := options(decimals())
 	opts.FoldMarks = 300
 	db := mustOpen(t, filepath.Join(workDir(t), "db"), opts)
 	defer mustClose(t, db)
@@ -400,7 +400,7 @@ func TestVisitsConcurrent(t *testing.T) {
 	writing.Wait()
 	close(done)
 	rest.Wait()
-	m := &visitModel{kind: placement.Number, p: 14, pages: make(map[modelPage]map[store.Day]map[uint64]bool)}
+	m := &visitModel{kind: decimals(), p: 14, pages: make(map[modelPage]map[store.Day]map[uint64]bool)}
 	for w := range writers + 1 {
 		for i := range visits {
 			v := visit(w, i)

@@ -23,7 +23,7 @@ func TestImportScripts(t *testing.T) {
 		Dir:                "testdata/import",
 		RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("NOW", "2026-02-01T12:00:00Z")
+			setScript(env)
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
 			return os.MkdirAll(env.WorkDir+"/tmp", 0o700)
 		},

@@ -31,7 +31,7 @@ func TestRedisScripts(t *testing.T) {
 			testscript.Run(t, testscript.Params{
 				Files: []string{script},
 				Setup: func(env *testscript.Env) error {
-					env.Setenv("NOW", "2026-02-01T12:00:00Z")
+					setScript(env)
 					env.Setenv("REDIS", r.Addr)
 					env.Setenv("SOCKET", r.URL())
 					return nil
