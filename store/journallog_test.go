@@ -37,20 +37,19 @@ func logged(t *testing.T, path string, commits int) (digests []string) {
 	return digests
 }
 
-// The first commit names a new event and is in the file; each other one is a
-// record of one mark: whole words, four bytes of zeros behind its payload where no
-// ordinal fills them.
-const (
-	logHeader = 40
-	logRecord = 20 + 16 + 8 + 4
-)
+const logHeader = 40
 
+// logPayload is where the payload of a record ends, of logRecord bytes: the first commit names a new event and is in the file; each
+// other one is a record of one mark, with an ordinal in a dense store, and 1 to 8 zeros
+// behind it.
 func logPayload() int {
 	if dense() {
-		return logRecord
+		return 20 + 16 + 8 + 4
 	}
-	return logRecord - 4
+	return 20 + 16 + 8
 }
+
+func logRecord() int { return (logPayload() + 8) &^ 7 }
 
 // A record that did not come to disk whole was never acknowledged: memory is copied
 // from front to back, and a disk writes sectors.
@@ -65,9 +64,9 @@ func TestLogTorn(t *testing.T) {
 	log, other := mustRead(t, store.LogPath(path, 0)), mustRead(t, store.LogPath(path, 1))
 	for range long(12, 300) {
 		torn := slices.Clone(log)
-		last := logHeader + (commits-2)*logRecord
-		from := last + rng.IntN(logRecord)
-		clear(torn[from : last+logRecord])
+		last := logHeader + (commits-2)*logRecord()
+		from := last + rng.IntN(logRecord())
+		clear(torn[from : last+logRecord()])
 		want := digests[commits-2]
 		if from >= last+logPayload() { // behind the payload
 			want = digests[commits-1]
@@ -145,7 +144,7 @@ func TestLogDamage(t *testing.T) {
 		refused("cut", half, b[:logHeader-1])
 		refused("cut behind the head", half, b[:logHeader])
 		refused("cut in the zeros", half, b[:len(b)-1])
-		refused("cut in the records", half, b[:logHeader+rng.IntN(8*logRecord)])
+		refused("cut in the records", half, b[:logHeader+rng.IntN(8*logRecord())])
 		refused("of another store", half, mustRead(t, store.LogPath(filepath.Join(dir, "other"), half)))
 		refused("the other half", half, halves[1-half])
 		for range long(10, 200) {
@@ -162,7 +161,7 @@ func TestLogDamage(t *testing.T) {
 		if i%2 == 0 {
 			record = 7
 		}
-		b[logHeader+record*logRecord+at] ^= 1 << rng.IntN(8)
+		b[logHeader+record*logRecord()+at] ^= 1 << rng.IntN(8)
 		refused(fmt.Sprintf("byte %d of record %d", at, record), 0, b)
 	}
 }
