@@ -66,6 +66,9 @@ func (db *DB) Fold(ctx context.Context) error {
 	if db.cfg.ReadOnly {
 		return fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return db.foldAll(ctx)
 }
 

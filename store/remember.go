@@ -25,6 +25,9 @@ func (db *DB) Remember(ctx context.Context) error {
 	if db.cfg.ReadOnly {
 		return fmt.Errorf("%s: %w", db.cfg.Path, ErrReadOnly)
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	return db.remember(ctx, true)
 }
 

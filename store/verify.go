@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"os"
@@ -86,7 +88,7 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (Verified, error) 
 		if v.unreadable {
 			break
 		}
-		if err := part(&v, ctx); err != nil {
+		if err := cmp.Or(part(&v, ctx), ctx.Err()); err != nil {
 			return v.done, fmt.Errorf("verify: %w", err)
 		}
 	}
@@ -143,11 +145,14 @@ func (v *verifier) fault(where string, err error) {
 	}
 }
 
-// check runs fn, whose error, or panic, is a fault.
+// check runs fn, whose error, or panic, is a fault; but where its context has ended it
+// is Verify that ends.
 func (v *verifier) check(where string, fn func() error) {
-	if err := guarded(fn); err != nil {
-		v.fault(where, err)
+	err := guarded(fn)
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return
 	}
+	v.fault(where, err)
 }
 
 // VerifyPages reports every fault in the structure of a file's pages, and no more: it

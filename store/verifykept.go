@@ -58,11 +58,7 @@ func (v *verifier) kept(ctx context.Context) error {
 	}
 	for _, number := range slices.Sorted(maps.Keys(v.names)) {
 		v.check(fmt.Sprintf("event %q, what is remembered", v.names[number].name), func() error {
-			err := v.checkKept(ctx, number)
-			if ctx.Err() != nil {
-				return nil // it is no fault
-			}
-			return err
+			return v.checkKept(ctx, number)
 		})
 		if err := ctx.Err(); err != nil {
 			return err
