@@ -156,15 +156,13 @@ func (a *app) importFrom(ctx context.Context, f importFlags, cmd *cobra.Command,
 	if f.format == roaringFormat {
 		return a.importSets(ctx, f, files)
 	}
-	if f.field.name != "" {
-		return a.importField(ctx, f, files)
-	}
 	return a.importFiles(ctx, f, files)
 }
 
 // importFiles reads files into the store and reports what became of their rows.
 func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (err error) {
 	began := time.Now()
+	f.field.columns(&f.columns)
 	in, err := await(ctx, func() (*inputs, error) { return openInputs(a.in, names, f) })
 	if err != nil {
 		return err
@@ -183,27 +181,20 @@ func (a *app) importFiles(ctx context.Context, f importFlags, names []string) (e
 	if err := refused.begin(in); err != nil {
 		return err
 	}
-	var loader rowLoader
-	if f.sketch {
-		loader, err = db.LoadVisits(ctx)
-	} else {
-		loader, err = db.Load(ctx)
-	}
-	if err != nil {
-		return err
-	}
 	l := &load{
-		in: in, refused: refused, figures: importFigures(f),
-		reading: ingest.Reading{Position: in.read.Load, KeepText: f.rejects != "", Days: func() *ingest.DayParser {
-			return ingest.NewDayParser(f.timeFormat.value, db.Config().TimeZone)
-		}},
+		app: a, in: in, refused: refused, figures: importFigures(f),
+		reading: ingest.Reading{Position: in.read.Load, KeepText: f.rejects != ""},
 	}
-	stop, err := l.run(a, loader, in.size, func(bar *progress) error { return l.mark(ctx, bar, marks(loader, db.Config().IDs)) })
+	bring := l.marks
+	if f.field.name != "" {
+		bring = l.values
+	}
+	stop, err := bring(ctx, db, f)
 	if err != nil {
 		return err
 	}
 	if l.nulls > 0 {
-		a.warnf("%d rows have the id null or undefined, and were marked", l.nulls)
+		a.warnf("%d rows have the id null or undefined, and were taken as they stand", l.nulls)
 	}
 	return a.finishImport(l.result(names, time.Since(began), refused.refusals), stop)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"time"
 
 	"cohort/cmd/cohort/internal/ingest"
 	"cohort/placement"
@@ -76,51 +75,28 @@ func (f *fieldFlags) check(cmd *cobra.Command, redis, roaring bool) error {
 	return f.width.check()
 }
 
-// importField reads files into a field and reports what became of their rows.
-func (a *app) importField(ctx context.Context, f importFlags, names []string) (err error) {
-	began := time.Now()
-	f.columns.Time, f.columns.EventName = f.field.value, f.field.name
-	in, err := await(ctx, func() (*inputs, error) { return openInputs(a.in, names, f) })
+// columns has rows read with a value in place of a time, and without an event.
+func (f *fieldFlags) columns(c *ingest.Columns) {
+	if f.name != "" {
+		c.Time, c.EventName = f.value, f.name
+	}
+}
+
+// values brings rows of numbers into a field. It returns as run does.
+func (l *load) values(ctx context.Context, db *store.DB, f importFlags) (stop, err error) {
+	v, err := loadValues(ctx, db, f.field, l.refused)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer closeInto(&err, in)
-	refused, err := newRefusedRows(a, f, in)
-	if err != nil {
-		return err
-	}
-	defer closeInto(&err, refused)
-	db, end, err := a.openToImport(ctx, f)
-	if err != nil {
-		return err
-	}
-	defer closeInto(&err, end)
-	if err := refused.begin(in); err != nil {
-		return err
-	}
-	v, err := loadValues(ctx, db, f.field, refused)
-	if err != nil {
-		return err
-	}
-	l := &load{
-		in: in, refused: refused, figures: importFigures(f),
-		reading: ingest.Reading{Position: in.read.Load, KeepText: f.rejects != ""}, // without days: rows have numbers
-	}
-	stop, err := l.run(a, v, in.size, func(bar *progress) error {
-		err := l.mark(ctx, bar, v.take)
+	stop, err = l.run(l.app, v, l.in.size, func(bar *progress) error {
+		err := l.each(ctx, bar, v.take)
 		v.stopped = err != nil
 		return err
 	})
-	if err != nil {
-		return err
-	}
 	if stop == nil {
 		stop = l.stopped(v.err)
 	}
-	if l.nulls > 0 {
-		a.warnf("%d rows have the id null or undefined, and got a value", l.nulls)
-	}
-	return a.finishImport(l.result(names, time.Since(began), refused.refusals), stop)
+	return stop, err
 }
 
 // valueLoad hands rows to the loader of a field, which tells of some only when it
