@@ -27,7 +27,7 @@ func openRejects(name, db string, holds func(fs.FileInfo) bool) (*rejects, error
 	if ingest.NamedCompressed(name) {
 		return nil, usagef("--rejects %s: is written as plain text, not as its name says", name)
 	}
-	_, err := os.Stat(name)
+	_, err := os.Lstat(name) // a link that leads nowhere is there
 	r := &rejects{name: name, isNew: errors.Is(err, fs.ErrNotExist)}
 	if r.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666); err != nil {
 		return nil, fmt.Errorf("--rejects: %w", pathError(err))
