@@ -316,7 +316,12 @@ func verifyFile(path string) error {
 	if err != nil {
 		return err
 	}
+	return errors.Join(verifyFaults(db), db.Close())
+}
+
+// verifyFaults returns the faults of a store as an error.
+func verifyFaults(db *store.DB) error {
 	var faults []error
-	_, err = db.Verify(ctx, store.VerifyOptions{Fault: func(f store.Fault) { faults = append(faults, errors.New(f.String())) }})
-	return errors.Join(err, errors.Join(faults...), db.Close())
+	_, err := db.Verify(ctx, store.VerifyOptions{Fault: func(f store.Fault) { faults = append(faults, errors.New(f.String())) }})
+	return errors.Join(err, errors.Join(faults...))
 }

@@ -24,7 +24,7 @@ import (
 //	registry  brand                           -> bucket: chunk number -> ids
 //	brands    brand                           -> ids, placements, and ordinals of a dense store
 //	ordinals  brand                           -> bucket: chunk number -> placements; of a dense store
-//	journal   sequence number                 -> operations of one commit
+//	journal   sequence number                 -> operations of a commit, or a part
 //	folded    event number | day              -> last sequence number folded
 //	sets      name of a saved set             -> brand, cardinality, bytes
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk

@@ -39,9 +39,9 @@ func logged(t *testing.T, path string, commits int) (digests []string) {
 
 const logHeader = 40
 
-// logPayload is where the payload of a record ends, of logRecord bytes: the first commit names a new event and is in the file; each
-// other one is a record of one mark, with an ordinal in a dense store, and 1 to 8 zeros
-// behind it.
+// logPayload is where the payload of a record ends, of logRecord bytes: the first
+// commit names a new event and is in the file; each other one is a record of one mark,
+// with an ordinal in a dense store, and 1 to 8 zeros behind it.
 func logPayload() int {
 	if dense() {
 		return 20 + 16 + 8 + 4
@@ -164,6 +164,37 @@ func TestLogDamage(t *testing.T) {
 		b[logHeader+record*logRecord()+at] ^= 1 << rng.IntN(8)
 		refused(fmt.Sprintf("byte %d of record %d", at, record), 0, b)
 	}
+}
+
+// TestVerifyLog damages the log of a store in use: Verify names what is not there any
+// more, the last record too, whatever its bytes are.
+func TestVerifyLog(t *testing.T) {
+	opts := options(placement.Branded)
+	opts.SetLogAfter(0)
+	path := filepath.Join(t.TempDir(), "db")
+	db := mustOpen(t, path, opts)
+	for m := range someMarks("active", 9, 0) {
+		if _, err := db.Mark(ctx, m.Event, m.ID, m.Day); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, verifyFaults(db))
+	log := mustRead(t, store.LogPath(path, 0))
+	damaged := slices.Clone(log)
+	clear(damaged[logHeader+7*logRecord():][:logRecord()])
+	writeFile(t, store.LogPath(path, 0), damaged)
+	if err := verifyFaults(db); err == nil || !strings.Contains(err.Error(), "1 of 9 records that are not folded are missing") {
+		t.Errorf("the last record is zeros: %v", err)
+	}
+	damaged = slices.Clone(log)
+	damaged[logHeader+7*logRecord()+30] ^= 1
+	writeFile(t, store.LogPath(path, 0), damaged)
+	if err := verifyFaults(db); err == nil || !strings.Contains(err.Error(), "the last one, is damaged") {
+		t.Errorf("a bit of the last record: %v", err)
+	}
+	writeFile(t, store.LogPath(path, 0), log)
+	must(t, verifyFaults(db))
+	mustClose(t, db)
 }
 
 // A half that a crash broke off while it grew opens, and is whole again before

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,24 +15,6 @@ import (
 	"cohort/placement"
 
 	bolt "go.etcd.io/bbolt"
-)
-
-// Bounds of the options.
-const (
-	defaultLockTimeout = time.Second
-	defaultFoldMarks   = 1 << 18
-	maxFoldMarks       = 1 << 24
-	defaultFoldAge     = 5 * time.Minute
-	defaultRemember    = 10 * time.Minute
-
-	// defaultLogAfter is how many commits a store makes before it starts a log:
-	// one that is open for a mark or two would pay more for the files than it
-	// saves.
-	defaultLogAfter = 16
-
-	// allocSize is by how much the file grows. bbolt's default of 16 MiB would
-	// be the size of the smallest store.
-	allocSize = 1 << 20
 )
 
 // Open opens the store at path, or creates it (see Options.Create); nil options
@@ -103,49 +84,6 @@ func resolve(path string) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(path)
-}
-
-// withDefaults copies the options, checks them and fills in the defaults. What
-// is fixed at creation stays zero where it was not given.
-func withDefaults(opts *Options) (Options, error) {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
-	if o.IDs > placement.Number || o.Positions > Dense || o.WeekStart > Sunday || o.Create > CreateOnly {
-		return o, fmt.Errorf("options: no such id kind, positions, week start or create mode: %d, %d, %d, %d", o.IDs, o.Positions, o.WeekStart, o.Create)
-	}
-	if o.FoldMarks < 0 || o.FoldMarks > maxFoldMarks {
-		return o, fmt.Errorf("options: FoldMarks %d is outside 1 to %d", o.FoldMarks, maxFoldMarks)
-	}
-	if p := o.SketchPrecision; p != 0 && (p < minPrecision || p > maxPrecision) {
-		return o, fmt.Errorf("options: SketchPrecision %d is outside %d to %d", p, minPrecision, maxPrecision)
-	}
-	if o.FoldMarks == 0 {
-		o.FoldMarks = defaultFoldMarks
-	}
-	if o.FoldAge == 0 {
-		o.FoldAge = defaultFoldAge
-	}
-	if o.RememberEvery == 0 {
-		o.RememberEvery = defaultRemember
-	}
-	if o.LockTimeout == 0 {
-		o.LockTimeout = defaultLockTimeout
-	}
-	if o.logAfter == 0 {
-		o.logAfter = defaultLogAfter
-	}
-	if o.openLog == nil {
-		o.openLog = openOSFile
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o, nil
 }
 
 // ensureFile sees that there is a file to open, creating it where it should

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"cohort/placement"
 
@@ -159,6 +160,7 @@ func (v *verifier) checkTable(b placement.Brand, folded uint64) error {
 // records checks the journal: its records, their numbers, and what they are about;
 // and the fold marks.
 func (v *verifier) records(context.Context) error {
+	var numbers []uint64
 	v.check("journal", func() error {
 		c := v.journal().Cursor()
 		for key, value := c.First(); key != nil; key, value = c.Next() {
@@ -168,6 +170,7 @@ func (v *verifier) records(context.Context) error {
 			}
 			seq := binary.BigEndian.Uint64(key)
 			v.done.Records++
+			numbers = append(numbers, seq)
 			p, ok := unseal(tagJournal, key, value)
 			if !ok {
 				v.fault(fmt.Sprintf("journal record %d", seq), corruptf("checksum does not hold"))
@@ -178,12 +181,20 @@ func (v *verifier) records(context.Context) error {
 		return nil
 	})
 	v.check("log beside the file", func() error {
-		entries, err := v.logEntries()
+		entries, floor, err := v.logEntries()
 		for _, e := range entries {
 			v.done.Records++
+			numbers = append(numbers, e.seq)
 			v.record(e)
 		}
-		return err
+		if err != nil || floor >= v.view.seq {
+			return err
+		}
+		needed := slices.DeleteFunc(numbers, func(n uint64) bool { return n <= floor })
+		if got, want := uint64(len(needed)), v.view.seq-floor; got != want {
+			return corruptf("%d of %d records that are not folded are missing", want-min(got, want), want)
+		}
+		return nil
 	})
 	v.check("fold marks", func() error {
 		c := v.folded().Cursor()
@@ -234,16 +245,17 @@ func (v *verifier) record(e logEntry) {
 }
 
 // logEntries reads the records of the log beside the file that the view has and the
-// chunks may not have. None is written meanwhile.
-func (v *verifier) logEntries() ([]logEntry, error) {
+// chunks may not have: those above floor. None is written meanwhile.
+func (v *verifier) logEntries() (entries []logEntry, floor uint64, err error) {
 	v.db.viewMu.Lock()
 	defer v.db.viewMu.Unlock()
+	floor = max(v.view.floor, v.db.view.Load().floor)
 	if v.db.journal == nil {
-		return nil, nil
+		return nil, floor, nil
 	}
-	l, entries, err := openLog(v.db.logPath, v.db.opts.openLog, v.db.journal.id, max(v.view.floor, v.db.view.Load().floor), true)
+	l, entries, err := openLog(v.db.logPath, v.db.opts.openLog, v.db.journal.id, floor, true)
 	if err != nil {
-		return nil, err
+		return nil, floor, err
 	}
 	kept := entries[:0]
 	for _, e := range entries {
@@ -251,7 +263,7 @@ func (v *verifier) logEntries() ([]logEntry, error) {
 			kept = append(kept, e)
 		}
 	}
-	return kept, l.close()
+	return kept, floor, l.close()
 }
 
 // brandName tells a brand by its key; that of string and number ids is "".
