@@ -106,6 +106,7 @@ func writeFile(t *testing.T, path string, b []byte) {
 
 // Damage to a record, the last one too, to a head, or to a whole file is named, whether the store is opened for reading or for writing.
 func TestLogDamage(t *testing.T) {
+	t.Parallel()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -147,14 +148,14 @@ func TestLogDamage(t *testing.T) {
 		refused("cut in the records", half, b[:logHeader+rng.IntN(8*logRecord())])
 		refused("of another store", half, mustRead(t, store.LogPath(filepath.Join(dir, "other"), half)))
 		refused("the other half", half, halves[1-half])
-		for range long(10, 200) {
+		for range long(5, 200) {
 			b := slices.Clone(b)
 			at := rng.IntN(logHeader)
 			b[at] ^= 1 << rng.IntN(8)
 			refused("head", half, b)
 		}
 	}
-	for i := range long(40, 1000) {
+	for i := range long(24, 1000) {
 		b := slices.Clone(halves[0])
 		at := rng.IntN(logPayload()) // behind are the zeros
 		record := rng.IntN(8)
