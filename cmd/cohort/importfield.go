@@ -128,6 +128,9 @@ func loadValues(ctx context.Context, db *store.DB, f fieldFlags, refused *refuse
 
 // take hands row i of a batch to the loader.
 func (v *valueLoad) take(b *ingest.Batch, i int) error {
+	if v.err != nil {
+		return v.err
+	}
 	row := v.refused.source(b, i)
 	row.text = bytes.Clone(row.text) // the loader may refuse it long after
 	v.rows = append(v.rows, row)
@@ -143,7 +146,7 @@ func (v *valueLoad) take(b *ingest.Batch, i int) error {
 		v.rows = append(v.rows[:0], v.rows[n:]...)
 		v.first += n
 	}
-	return v.err
+	return nil
 }
 
 // refuse refuses a row at its commit.
