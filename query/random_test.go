@@ -72,6 +72,7 @@ type world struct {
 	begin  store.Day // of the days that are marked
 	days   int
 	zone   *time.Location
+	made   []store.Mark // some of the marks
 }
 
 var (
@@ -221,6 +222,7 @@ func (w *world) grow(t *testing.T) {
 			want.Shared++
 		}
 	}
+	w.made = append(w.made, marks...)
 	if got, err := w.db.MarkMany(t.Context(), slices.Values(marks)); err != nil || got != want {
 		t.Fatalf("mark many: got %+v, %v, want %+v", got, err, want)
 	}
@@ -240,11 +242,7 @@ func (w *world) change(t *testing.T) {
 			w.must(t, w.db.Close())
 			w.open(t)
 		case 2, 3:
-			m := w.mark(t)
-			got, err := w.db.Unmark(t.Context(), m.Event, m.ID, m.Day)
-			if want := w.unmark(m.Event, m.ID, m.Day); err != nil || got != want {
-				t.Fatalf("unmark %v: got %v, %v, want %v", m, got, err, want)
-			}
+			w.takeBack(t)
 		case 4:
 			w.checkIn(t)
 		case 5, 6:
@@ -271,6 +269,28 @@ func (w *world) must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// takeBack removes a mark, often one that is there, or all of an event on a day.
+func (w *world) takeBack(t *testing.T) {
+	m := w.mark(t)
+	if n := len(w.made); n > 0 && w.rng.IntN(4) > 0 {
+		m = w.made[w.rng.IntN(n)]
+	}
+	marks := []store.Mark{m}
+	if w.rng.IntN(3) == 0 {
+		for _, other := range w.made {
+			if other.Event == m.Event && other.Day == m.Day {
+				marks = append(marks, other)
+			}
+		}
+	}
+	for _, m := range marks {
+		got, err := w.db.Unmark(t.Context(), m.Event, m.ID, m.Day)
+		if want := w.unmark(m.Event, m.ID, m.Day); err != nil || got != want {
+			t.Fatalf("unmark %v: got %v, %v, want %v", m, got, err, want)
+		}
 	}
 }
 
