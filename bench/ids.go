@@ -76,3 +76,7 @@ func distinct(lists ...[]uint32) int {
 	slices.Sort(all)
 	return len(slices.Compact(all))
 }
+
+// nearly reports whether got is what a hashed store may count of n ids: it is short by
+// those that share a placement, n²/2³³ of them expected.
+func nearly(got, n int) bool { return got <= n && n-got <= n/1000+2+n*n>>32 }

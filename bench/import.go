@@ -42,7 +42,7 @@ func runImport(ctx context.Context, b *bench, r *result) error {
 	if err != nil {
 		return err
 	}
-	want, err := importOracle(fileRows(b.seed, b.rows, b.ids), of)
+	want, err := importOracle(fileRows(b.seed, b.rows, b.ids), of, store.Hashed)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"time"
 
+	"cohort/store"
+
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -44,7 +46,7 @@ func runFormats(ctx context.Context, b *bench, r *result) error {
 	if err := writeRows(rows, fileRows(b.seed, b.rows, b.ids), of); err != nil {
 		return err
 	}
-	want, err := importOracle(fileRows(b.seed, b.rows, b.ids), of)
+	want, err := importOracle(fileRows(b.seed, b.rows, b.ids), of, store.Hashed)
 	if err != nil {
 		return err
 	}

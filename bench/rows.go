@@ -110,26 +110,31 @@ type imported struct {
 	counts map[eventDay]int
 }
 
-// importOracle works the import out, row by row, with maps.
-func importOracle(rows iter.Seq[fileRow], of idOf) (imported, error) {
+// importOracle works the import out, row by row, with maps. In a dense store each id
+// has a bit of its own.
+func importOracle(rows iter.Seq[fileRow], of idOf, p store.Positions) (imported, error) {
 	type bit struct {
 		eventDay
-		at uint32
+		at placement.Mixed
 	}
 	want := imported{counts: make(map[eventDay]int)}
 	bits := make(map[bit]struct{})
 	known := make(map[placement.Mixed]struct{})
-	ids := make(map[uint32]int) // known at a placement
+	ids := make(map[placement.Mixed]int) // known at a bit
 	for r := range rows {
 		_, m, err := placement.Branded.Parse(of(r.id))
 		if err != nil {
 			return want, err
 		}
+		at := m
+		if p == store.Hashed {
+			at = placement.Mixed(m.Placement())
+		}
 		if _, ok := known[m]; !ok {
 			known[m] = struct{}{}
-			ids[m.Placement()]++
+			ids[at]++
 		}
-		b := bit{eventDay{r.event, store.Day(r.at.Unix() / 86400)}, m.Placement()}
+		b := bit{eventDay{r.event, store.Day(r.at.Unix() / 86400)}, at}
 		_, set := bits[b]
 		switch {
 		case !set:

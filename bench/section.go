@@ -18,7 +18,7 @@ type section struct {
 
 // sections lists the benchmarks in the order in which they run.
 func sections() []section {
-	return []section{marksSection, writesSection, importSection, formatsSection, sizeSection, openSection, questionsSection, kernelsSection, rememberedSection, reportsSection, memorySection, growthSection, casesSection, collisionsSection, sketchesSection, fieldsSection, peersSection}
+	return []section{marksSection, writesSection, importSection, formatsSection, positionsSection, sizeSection, openSection, questionsSection, kernelsSection, rememberedSection, reportsSection, memorySection, growthSection, casesSection, collisionsSection, sketchesSection, fieldsSection, peersSection}
 }
 
 func sectionNames() []string {

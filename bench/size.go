@@ -86,13 +86,14 @@ func (b *bench) measureSize(ctx context.Context, n int, fill fillDay) (s sizes, 
 	if err != nil {
 		return s, err
 	}
-	s, err = readSizes(path)
+	s, err = readSizes(path, 1)
 	s.file = info.Size()
 	return s, err
 }
 
-// readSizes measures the parts of a closed store of one day, by bbolt alone.
-func readSizes(path string) (s sizes, err error) {
+// readSizes measures the parts of a closed store of so many days and one brand, by
+// bbolt alone.
+func readSizes(path string, days int) (s sizes, err error) {
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
 	if err != nil {
 		return s, err
@@ -101,9 +102,13 @@ func readSizes(path string) (s sizes, err error) {
 	err = db.View(func(tx *bolt.Tx) error {
 		for _, part := range []struct {
 			name string
+			n    int // buckets in it: days, brands
 			to   *int64
-		}{{"days", &s.day}, {"registry", &s.registry}} {
+		}{{"days", days, &s.day}, {"registry", 1, &s.registry}, {"ordinals", 1, &s.registry}} {
 			top := tx.Bucket([]byte(part.name))
+			if top == nil && part.name == "ordinals" {
+				continue // the store is not dense
+			}
 			if top == nil {
 				return fmt.Errorf("the file has no bucket %q", part.name)
 			}
@@ -117,7 +122,7 @@ func readSizes(path string) (s sizes, err error) {
 			if err != nil {
 				return err
 			}
-			if err := checkf(n, 1, "buckets in %s", part.name); err != nil {
+			if err := checkf(n, part.n, "buckets in %s", part.name); err != nil {
 				return err
 			}
 		}
