@@ -172,6 +172,25 @@ func TestPopulation(t *testing.T) {
 	}
 }
 
+// TestInOrder: ids in order of placement are the same ids.
+func TestInOrder(t *testing.T) {
+	const n = 5000
+	sorted, err := inOrder(brandedIDs(1), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := sorted.ids(0, n), brandedIDs(1).ids(0, n)
+	at, err := placements(placement.Branded, got)
+	if err != nil || !slices.IsSorted(at) {
+		t.Errorf("not in order of placement, %v", err)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Error("other ids")
+	}
+}
+
 func TestSamples(t *testing.T) {
 	s := samples{4, 1, 3, 2, 5}
 	if got := s.median(); got != 3 {

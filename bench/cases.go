@@ -60,13 +60,13 @@ func runCases(ctx context.Context, b *bench, r *result) error {
 	server, err := startRedis(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
 		r.note("Without Redis: it needs redis-server (apt-get install redis-server).")
-		return nil
+		return b.checkInMonth(ctx, nil, r)
 	}
 	if err != nil {
 		return err
 	}
 	defer server.stop()
-	return b.claims(ctx, server, r)
+	return errors.Join(b.claims(ctx, server, r), b.checkInMonth(ctx, server, r))
 }
 
 // buildCase makes days of an event, on each of which a random fifth of a

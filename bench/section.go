@@ -51,6 +51,7 @@ type scale struct {
 	caseIDs                     []int // ids a day of the stores of the cases section
 	caseDays                    int   // their days, at most
 	claimSet                    int   // members of its set in Redis
+	checkInPart                 int   // one in so many of 100 million people is stored; a power of two
 
 	pages, visitors, visits, visitDays int // of the sketches section; visits a day
 }
@@ -64,9 +65,9 @@ var (
 		people: 1_000_000,
 		marks:  64_000, lone: 2000, many: 500_000, perMark: 1024, commits: 100,
 		daySizes:    []int{10_000, 100_000, 10_000_000},
-		memorySizes: []int{1000, 10_000, 100_000, 1_000_000, 10_000_000}, collisionSizes: []int{100_000, 1_000_000, 10_000_000},
+		memorySizes: []int{1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000}, collisionSizes: []int{100_000, 1_000_000, 10_000_000},
 		growIDs: []int{10_000, 100_000, 1_000_000, 10_000_000}, growDays: []int{1, 7, 30, 90, 365},
-		caseIDs: []int{100_000, 1_000_000}, caseDays: 1 << 30, claimSet: 10_000_000,
+		caseIDs: []int{100_000, 1_000_000}, caseDays: 1 << 30, claimSet: 10_000_000, checkInPart: 16,
 		pages: 100_000, visitors: 1_000_000, visits: 2_000_000, visitDays: 30,
 	}
 	// middleScale takes minutes.
@@ -78,7 +79,7 @@ var (
 		daySizes:    []int{10_000, 1_000_000},
 		memorySizes: []int{1000, 10_000, 100_000, 1_000_000}, collisionSizes: []int{100_000, 1_000_000},
 		growIDs: []int{10_000, 100_000, 1_000_000}, growDays: []int{1, 7, 30, 90},
-		caseIDs: []int{10_000, 100_000}, caseDays: 60, claimSet: 1_000_000,
+		caseIDs: []int{10_000, 100_000}, caseDays: 60, claimSet: 1_000_000, checkInPart: 1 << 10,
 		pages: 20_000, visitors: 200_000, visits: 200_000, visitDays: 30,
 	}
 	smallScale = scale{
@@ -88,7 +89,7 @@ var (
 		daySizes:    []int{1000, 20_000},
 		memorySizes: []int{1000, 5000}, collisionSizes: []int{50_000},
 		growIDs: []int{1000, 3000}, growDays: []int{1, 7},
-		caseIDs: []int{1000}, caseDays: 9, claimSet: 10_000,
+		caseIDs: []int{1000}, caseDays: 9, claimSet: 10_000, checkInPart: 1 << 14,
 		pages: 500, visitors: 5000, visits: 5000, visitDays: 12,
 	}
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -44,7 +45,7 @@ type durable struct {
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx)
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
@@ -52,12 +53,19 @@ func main() {
 	}
 }
 
-func run(ctx context.Context) (err error) {
-	people := flag.Int("people", 1_000_000, "how many people there are")
-	rounds := flag.Int("rounds", 5, "how often everything that is compared runs, in turn")
-	seed := flag.Uint64("seed", 1, "seed of the marks")
-	dir := flag.String("dir", os.TempDir(), "where the stores lie; a real disk")
-	flag.Parse()
+// run makes the comparison that args ask for and writes its result to out, as JSON.
+func run(ctx context.Context, args []string, out io.Writer) (err error) {
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	people := flags.Int("people", 1_000_000, "how many people there are")
+	rounds := flags.Int("rounds", 5, "how often everything that is compared runs, in turn")
+	seed := flags.Uint64("seed", 1, "seed of the marks")
+	dir := flags.String("dir", os.TempDir(), "where the stores lie; a real disk")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if least := *rounds * marksEach * (callers[0] + callers[1]); *people < least { // each marks once
+		return fmt.Errorf("%d rounds take %d people", *rounds, least)
+	}
 	work, err := os.MkdirTemp(*dir, "peers-*")
 	if err != nil {
 		return err
@@ -73,7 +81,7 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return json.NewEncoder(os.Stdout).Encode(c.result)
+	return json.NewEncoder(out).Encode(c.result)
 }
 
 // comparison is the sides and what was measured of them.
@@ -192,7 +200,7 @@ func (c *comparison) ask(ctx context.Context) error {
 }
 
 // callers are how many mark at a time.
-var callers = []int{1, 50}
+var callers = [2]int{1, 50}
 
 // marksEach is how many marks each caller makes in a round.
 const marksEach = 100
