@@ -22,7 +22,7 @@ type SavedSet struct {
 	Bytes uint64          // of its chunks in the file
 }
 
-// SaveSet saves positions, as Snapshot.Bitmap gives them, as the set of a name, in
+// SaveSet saves positions, as [Bits.Bitmap] gives them, as the set of a name, in
 // place of the set that had it, and returns when that is on disk. Positions at which
 // no id of the brand is known are left out: the ids may have been erased since the
 // set was computed. The bitmap is not changed, and may be used again on return. In a
