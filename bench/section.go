@@ -72,7 +72,7 @@ var (
 	}
 	// middleScale takes minutes.
 	middleScale = scale{
-		rounds: 3,
+		rounds: 2,
 		ids:    100_000, rows: 300_000, days: 30, back: 30,
 		people: 100_000,
 		marks:  16_000, lone: 500, many: 200_000, perMark: 512, commits: 20,
