@@ -225,3 +225,38 @@ first; those with one value by placement.
 	cmd.Flags().IntVarP(&n, "number", "n", n, "how many `ids`")
 	return cmd
 }
+
+// fieldExpr reads the expression of a question about a field; nil is all ids.
+func fieldExpr(args []string) (query.Expr, error) {
+	if len(args) < 2 {
+		return nil, nil
+	}
+	sets, err := parseExprs(args[1:])
+	if err != nil {
+		return nil, err
+	}
+	return sets[0], nil
+}
+
+// askField asks a question about the field of the first argument, of the ids of the
+// expression that is the second.
+func (a *app) askField(ctx context.Context, args []string, question func(snap *store.Snapshot, x query.Expr) error) error {
+	if err := store.CheckField(args[0]); err != nil {
+		return err
+	}
+	x, err := fieldExpr(args)
+	if err != nil {
+		return err
+	}
+	return a.ask(ctx, func(snap *store.Snapshot) error {
+		if err := a.warnUndefined(snap, args[0]); err != nil {
+			return err
+		}
+		if x != nil {
+			if err := a.warnUnknownIn(snap, x); err != nil {
+				return err
+			}
+		}
+		return question(snap, x)
+	})
+}
