@@ -84,7 +84,7 @@ func (a *app) copyStore(ctx context.Context, c creation, path string) (err error
 	if err != nil {
 		return err
 	}
-	for _, suffix := range []string{"", ".journal0", ".journal1"} {
+	for _, suffix := range storeFiles {
 		err := copyFile(ctx, from+suffix, path+suffix)
 		if err != nil && !(suffix != "" && errors.Is(err, fs.ErrNotExist)) {
 			return fmt.Errorf("copy for the dry run: %w", err)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/term"
 )
@@ -75,14 +76,26 @@ func toStdout(name string) bool { return name == "" || name == "-" }
 
 // checkOut returns an error if a file to write is the store.
 func (a *app) checkOut(name string) error {
-	out, err := os.Stat(name)
-	if err != nil {
-		return nil // writing it will tell
-	}
-	if store, err := os.Stat(a.db); err == nil && os.SameFile(out, store) {
+	if out, err := os.Stat(name); err == nil && isStore(a.db, out) {
 		return usagef("--out %s: is the store", name)
 	}
-	return nil
+	return nil // where there is an error, writing it will tell
+}
+
+// storeFiles are what follows the path of a store, links resolved, in the names of its
+// files: itself, and its log while it is open or was not closed.
+var storeFiles = [...]string{"", ".journal0", ".journal1"}
+
+// isStore reports whether a file is one of a store's.
+func isStore(db string, file fs.FileInfo) bool {
+	db, err := filepath.EvalSymlinks(db)
+	if err != nil {
+		return false // opening the store will tell
+	}
+	return slices.ContainsFunc(storeFiles[:], func(suffix string) bool {
+		info, err := os.Stat(db + suffix)
+		return err == nil && os.SameFile(info, file)
+	})
 }
 
 // temporaryName returns a name for a file that is to become another, beside it.

@@ -48,11 +48,7 @@ func (r *rejects) checkOverwrite(db string, holds func(fs.FileInfo) bool) error 
 	if err != nil {
 		return pathError(err)
 	}
-	store, err := os.Stat(db)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return pathError(err)
-	}
-	if holds(info) || store != nil && os.SameFile(store, info) {
+	if holds(info) || isStore(db, info) {
 		return usagef("--rejects %s: would overwrite what the import needs", r.name)
 	}
 	return nil
