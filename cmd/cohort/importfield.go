@@ -63,6 +63,11 @@ func (f *fieldFlags) check(cmd *cobra.Command, redis, roaring bool) error {
 	if err := store.CheckField(f.name); err != nil {
 		return &usageError{fmt.Errorf("--field: %w", err)}
 	}
+	if f.batch != "" { // looked at here, for afterwards the field is made
+		if err := store.CheckField(f.batch); err != nil {
+			return &usageError{fmt.Errorf("--batch: %w", err)}
+		}
+	}
 	switch {
 	case f.add && f.batch == "":
 		return usagef("--add is not repeatable: name the rows with --batch, so that running it again adds each of them once")
