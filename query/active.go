@@ -63,8 +63,8 @@ type ActiveRow struct {
 	// asked for. Only by day.
 	Trailing []Window
 	// Stickiness is Active over the number active in the 30 days that end on
-	// this day (DAU/MAU, the window trailing and inclusive); 28 days where a window of 28 was asked for and none of 30. Only
-	// by day.
+	// this day (DAU/MAU, the window trailing and inclusive); 28 days where a
+	// window of 28 was asked for and none of 30. Only by day.
 	Stickiness Rate
 	// Incomplete tells that the period has not ended: the figures are those so
 	// far, and 0 after as-of.

@@ -20,8 +20,8 @@ type IDValue struct {
 
 // TopIDs lists the n ids of a set, or of all ids where x is nil, with the greatest
 // values of a field, greatest first; those with one value in the order of [Members].
-// Options and errors are those of [SumField], and that the store keeps no ids to list. Cost: that of [Values], and a pass over the
-// ids that are listed.
+// Options and errors are those of [SumField], and that the store keeps no ids to list.
+// Cost: that of [Values], and a pass over the ids that are listed.
 func TopIDs(ctx context.Context, src Source, field string, x Expr, n int, opts ...Option) ([]IDValue, error) {
 	if n < 1 {
 		return nil, usagef("top %d: must be at least 1", n)
@@ -35,41 +35,31 @@ func TopIDs(ctx context.Context, src Source, field string, x Expr, n int, opts .
 	if err != nil || len(values) == 0 {
 		return nil, err
 	}
-	least, above := values[0].Value, uint64(0) // ids whose value is greater
-	for i := len(values) - 1; i >= 0; i-- {
-		if least = values[i].Value; above+values[i].Count >= uint64(n) {
-			break
-		}
-		if i > 0 {
-			above += values[i].Count
+	i, above := len(values)-1, uint64(0) // the last value that is listed, and how many have a greater one
+	for ; i > 0 && above+values[i].Count < uint64(n); i-- {
+		above += values[i].Count
+	}
+	least := values[i].Value
+	var rows []IDValue
+	if above > 0 {
+		if rows, err = idsBetween(ctx, snap, field, x, least+1, math.MaxInt64, n, opts); err != nil {
+			return nil, err
 		}
 	}
-	var rows []IDValue
-	for _, part := range []struct {
-		low, high int64
-		tied      bool
-	}{{least, math.MaxInt64, false}, {least, least, true}} {
-		if !part.tied {
-			if least == math.MaxInt64 {
-				continue
-			}
-			part.low = least + 1
-		}
-		if len(rows) >= n {
-			break
-		}
-		got, err := idsBetween(ctx, snap, field, x, part.low, part.high, n-len(rows), part.tied, opts)
+	if len(rows) < n {
+		tied, err := idsBetween(ctx, snap, field, x, least, least, n-len(rows), opts)
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, got...)
+		rows = append(rows, tied...)
 	}
 	return rows[:min(n, len(rows))], nil
 }
 
-// idsBetween lists the ids whose value of a field is in a range, greatest first: of
-// those with one value no more than a limit.
-func idsBetween(ctx context.Context, snap *store.Snapshot, field string, x Expr, low, high int64, limit int, limited bool, opts []Option) ([]IDValue, error) {
+// idsBetween lists the ids whose value of a field is in a range, greatest first: of a
+// range of one value, which may be that of millions, no more than a limit.
+func idsBetween(ctx context.Context, snap *store.Snapshot, field string, x Expr, low, high int64, limit int, opts []Option) ([]IDValue, error) {
+	limited := low == high
 	set, at := roaring.New(), make(map[uint32]int64)
 	var brand placement.Brand
 	err := askField(ctx, snap, field, x, opts, func(q *fieldQuestion, chunk uint32) error {
