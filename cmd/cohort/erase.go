@@ -13,7 +13,7 @@ import (
 func (a *app) eraseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "erase ID...",
-		Short: "Remove ids from every day, saved set and the registry",
+		Short: "Remove ids from every day, saved set, field and the registry",
 		Long: `Erase removes each id from every day of every event, every saved set, every
 field and the registry, in one transaction, and says from how many. Afterwards the id is not known.
 A bit that another known id shares stays, since it may be that one's, and the result is

@@ -129,13 +129,12 @@ func (a *app) root() *cobra.Command {
 			a.saveCommand, a.unsaveCommand, a.eraseCommand,
 		}},
 		{"Questions:", []func() *cobra.Command{
-			a.countCommand, a.uniquesCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand, a.lifecycleCommand, a.funnelCommand,
-			a.streakCommand, a.calendarCommand,
-			a.exportCommand,
+			a.countCommand, a.uniquesCommand, a.membersCommand, a.hasCommand, a.activeCommand, a.retentionCommand,
+			a.lifecycleCommand, a.funnelCommand, a.streakCommand, a.calendarCommand, a.topCommand, a.exportCommand,
 		}},
 		{"The store:", []func() *cobra.Command{
-			a.eventsCommand, a.topCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand, a.verifyCommand,
-			a.convertCommand,
+			a.eventsCommand, a.setsCommand, a.idCommand, a.collisionsCommand, a.statsCommand, a.digestCommand,
+			a.verifyCommand, a.convertCommand,
 		}},
 		{"More:", []func() *cobra.Command{a.demoCommand, a.generateCommand, a.versionCommand, a.completionCommand}},
 	} {
