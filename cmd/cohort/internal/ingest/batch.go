@@ -50,6 +50,3 @@ func (f *File) Row(source []byte, line int) (row Row, text string) {
 	row.Line = line
 	return row, string(p.raw())
 }
-
-// Row is [File.Row] of mark i. It needs [Reading.KeepText].
-func (b *Batch) Row(i int) (row Row, text string) { return b.File.Row(b.Source(i), b.Marks[i].Line) }

@@ -132,7 +132,7 @@ func textRows(t *testing.T, f *ingest.File) (rows []textRow) {
 			return append(rows, textRow{end: err})
 		}
 		for i, m := range b.Marks {
-			row, text := b.Row(i)
+			row, text := rowOf(b, i)
 			bad := m.Refused != nil && m.Refused.Reason == ingest.BadRow
 			rows = append(rows, textRow{m.Line, slices.Clone(row.Fields), text, bad, nil})
 		}
@@ -155,7 +155,7 @@ func FuzzFixed(f *testing.F) {
 				return
 			}
 			for i, m := range b.Marks {
-				_, got := b.Row(i)
+				_, got := rowOf(b, i)
 				if line := strings.TrimSuffix(lines[m.Line-1], "\r"); line != got || !strings.Contains(line, m.ID) {
 					t.Fatalf("%q: line %d is %q, id %q", text, m.Line, got, m.ID)
 				}

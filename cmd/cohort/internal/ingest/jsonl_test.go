@@ -32,7 +32,7 @@ func FuzzJSONL(f *testing.F) {
 				t.Fatal(err)
 			}
 			for i, m := range b.Marks {
-				row, _ := b.Row(i)
+				row, _ := rowOf(b, i)
 				line := lines[m.Line-1]
 				wantID, wantTime, ok := jsonOracle(line, id, when)
 				bad := m.Refused != nil && m.Refused.Reason == ingest.BadRow

@@ -45,7 +45,7 @@ func rows(t testing.TB, format, text string, cols ingest.Columns) string {
 			break
 		}
 		for i, m := range b.Marks {
-			row, text := b.Row(i)
+			row, text := rowOf(b, i)
 			if m.Refused != nil && m.Refused.Reason == ingest.BadRow {
 				out = append(out, fmt.Sprintf("%d !%s %q", m.Line, m.Refused.Why, text))
 			} else {
@@ -238,7 +238,7 @@ func TestOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			row, _ := b.Row(i)
+			row, _ := rowOf(b, i)
 			if line, _ := lib.FieldPos(0); m.ID != want[0] || m.Event != want[1] || !slices.Equal(row.Fields, want) || m.Line != line {
 				t.Fatalf("line %d: %q, want %q on line %d", m.Line, row.Fields, want, line)
 			}
@@ -324,4 +324,9 @@ func BenchmarkBatches(b *testing.B) {
 			})
 		}
 	}
+}
+
+// rowOf returns row i of a batch again, and its text.
+func rowOf(b *ingest.Batch, i int) (ingest.Row, string) {
+	return b.File.Row(b.Source(i), b.Marks[i].Line)
 }
