@@ -74,12 +74,12 @@ func (w *workspace) leaf(x *Bits) (u *kernel.Union, err error) {
 		}
 		u = w.union(len(w.sources))
 		for _, s := range w.sources {
-			if err := w.add(u, s); err != nil {
-				return err
+			if err = w.add(u, s); err != nil {
+				break
 			}
 		}
 		clear(w.sources) // nothing of a view is held between questions
-		return nil
+		return err
 	})
 	return u, err
 }

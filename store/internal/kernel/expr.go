@@ -71,8 +71,11 @@ func (e *Evaluator) operand(x *Expr, key int) []container {
 		return x.union.at(key)
 	case x.op == Or:
 		a, b := e.operand(x.terms[0].x, key), e.operand(x.terms[1].x, key)
-		if len(a) == 0 || len(b) == 0 {
-			return append(a, b...)
+		switch {
+		case len(a) == 0:
+			return b
+		case len(b) == 0:
+			return a
 		}
 		return slices.Concat(a, b)
 	case x.op == Xor:
