@@ -166,6 +166,7 @@ func (c *converter) copyDay(l *Loader, e Event, day Day) error {
 
 // dayBits returns all positions of a day.
 func (r *reader) dayBits(k dayKey) (*roaring.Bitmap, error) {
+	defer r.unlist(k)
 	numbers, err := r.sortedChunks(k)
 	if err != nil {
 		return nil, err

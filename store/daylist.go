@@ -6,7 +6,8 @@ import (
 )
 
 // dayList is where the chunks of a day lie, as a snapshot that reads all of them
-// keeps it: looking each up would cost more than counting it.
+// keeps it: looking each up would cost more than counting it. It takes 28 bytes a
+// chunk, 7 KB for a hashed day.
 type dayList struct {
 	numbers []uint32 // ascending
 	values  [][]byte // sealed
@@ -39,9 +40,15 @@ func (r *reader) listDay(k dayKey) (*dayList, error) {
 	return l, nil
 }
 
-// listedValue is chunkValue from the list of the day. Where the
-// day has no such chunk, those between which it would stand are checked (see
-// lookup).
+// unlist forgets the list of a day, for who reads every day once.
+func (r *reader) unlist(k dayKey) {
+	if r.listed != nil {
+		r.listed.Delete(k)
+	}
+}
+
+// listedValue is chunkValue from the list of the day. Where the day has no such
+// chunk, those between which it would stand are checked (see lookup).
 func (r *reader) listedValue(k dayKey, number uint32) ([]byte, error) {
 	l, err := r.list(k)
 	if err != nil {

@@ -95,6 +95,7 @@ func (s *Snapshot) digestEvents(d *digester) error {
 }
 
 func (s *Snapshot) digestDay(d *digester, b placement.Brand, k dayKey) error {
+	defer s.unlist(k)
 	numbers, err := s.sortedChunks(k)
 	if err != nil {
 		return err
