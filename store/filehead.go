@@ -96,7 +96,8 @@ func readMeta(f *os.File, at int64) (boltMeta, bool) {
 // will be told is, and the next commit takes the pages that the one before does not
 // need. A killed process may have left a head that was not synced yet; and after a
 // sync that failed the system has it as if it was, so it is written again. The pages
-// that it leads to were synced before it was written.
+// that it leads to were synced before it was written. The head of a file that was
+// closed is left alone.
 func settleHead(path string, open openFunc) error {
 	r, err := os.Open(path)
 	if err != nil {
@@ -107,7 +108,7 @@ func settleHead(path string, open openFunc) error {
 	if err == nil {
 		_, err = r.ReadAt(head, m.at)
 	}
-	if err = errors.Join(err, r.Close()); err != nil {
+	if err = errors.Join(err, r.Close()); err != nil || m.freelist != boltNoFreelist {
 		return err
 	}
 	f, err := open(path, os.O_RDWR, 0)

@@ -151,7 +151,7 @@ func (db *DB) openFile(path string) error {
 	}
 	// Under the lock now: what was checked before it may have changed.
 	err = checkPages(path, !clean && db.opts.ReadOnly)
-	if err == nil && !clean && !db.opts.ReadOnly {
+	if err == nil && !db.opts.ReadOnly {
 		err = settleHead(path, db.opts.openLog)
 	}
 	if err != nil {
