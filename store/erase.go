@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func (db *DB) Erase(ctx context.Context, id string) (Erasure, error) {
 		}
 		return err
 	})
-	if err != nil {
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return Erasure{}, err
 	}
 	e := eraser{brand: brand, mixed: mixed}
