@@ -76,11 +76,11 @@ func (db *DB) DefineField(ctx context.Context, name string, o FieldOptions) (f F
 		if err != nil {
 			return false, err
 		}
-		number, err := bucket.NextSequence()
-		if err != nil || number > 1<<32-1 {
-			return false, fmt.Errorf("no field number left: %w", err)
+		number, err := nextNumber(bucket)
+		if err != nil {
+			return false, err
 		}
-		f = Field{Name: name, Bits: o.Bits, Signed: o.Signed, number: uint32(number)}
+		f = Field{Name: name, Bits: o.Bits, Signed: o.Signed, number: number}
 		return true, w.putField(f)
 	})
 	return f, err

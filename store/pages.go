@@ -133,15 +133,15 @@ func (w *writer) bindPage(name string, b placement.Brand) (uint32, error) {
 	if err := w.createSketches(); err != nil {
 		return 0, err
 	}
-	next, err := w.pages().NextSequence()
-	if err != nil || next > 1<<32-1 {
-		return 0, fmt.Errorf("page %q: no page number left: %w", name, err)
+	number, err := nextNumber(w.pages())
+	if err == nil {
+		key := pageNameKey(name, b)
+		err = w.pages().Put(key, sealNumber(tagPage, key, number))
 	}
-	key := pageNameKey(name, b)
-	if err := w.pages().Put(key, sealNumber(tagPage, key, uint32(next))); err != nil {
+	if err != nil {
 		return 0, fmt.Errorf("page %q: %w", name, err)
 	}
-	return uint32(next), nil
+	return number, nil
 }
 
 // createSketches makes the buckets of sketches where the store has none, and

@@ -123,7 +123,8 @@ func (db *DB) commitFailed(cause error) error {
 	return cause
 }
 
-// errNewEvent says that an event, or a page, must be created, in a transaction that cannot.
+// errNewEvent says that an event or a page must be created, or a field bound to a
+// brand, in a transaction that cannot.
 var errNewEvent = errors.New("the event or page is new")
 
 // bindEvent returns the event's record, creating it for the brand where it was
@@ -143,15 +144,24 @@ func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, err
 	if !w.tx.Writable() {
 		return e, errNewEvent
 	}
-	number, err := w.events().NextSequence()
-	if err != nil || number > 1<<32-1 {
-		return e, fmt.Errorf("event %q: no event number left: %w", name, err)
+	number, err := nextNumber(w.events())
+	if err == nil {
+		e = eventRecord{number, b}
+		err = w.events().Put([]byte(name), e.seal([]byte(name)))
 	}
-	e = eventRecord{uint32(number), b}
-	if err := w.events().Put([]byte(name), e.seal([]byte(name))); err != nil {
+	if err != nil {
 		return e, fmt.Errorf("event %q: %w", name, err)
 	}
 	return e, nil
+}
+
+// nextNumber gives away the next number of a bucket's events, pages or fields.
+func nextNumber(b *bolt.Bucket) (uint32, error) {
+	n, err := b.NextSequence()
+	if err == nil && n > 1<<32-1 {
+		err = errors.New("all 4,294,967,295 numbers are given away")
+	}
+	return uint32(n), err
 }
 
 func checkBrand(event string, of placement.Brand, id string, b placement.Brand) error {
