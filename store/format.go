@@ -28,7 +28,7 @@ import (
 //	folded    event number | day              -> last sequence number folded
 //	sets      name of a saved set             -> brand, cardinality, bytes
 //	setchunks name of a saved set             -> bucket: chunk number -> chunk
-//	fields       name of a field              -> number, brand, width, count, bytes
+//	fields       name of a field              -> number, brand, width, sign, count, bytes
 //	fieldslices  field number                 -> bucket: chunk number | slice -> chunk
 //	fieldbatches field number | batch         -> rows added, and their SHA-256
 //

@@ -61,11 +61,11 @@ const (
 	logMagic   = "cohort.j"
 	logVersion = 1
 	logHeader  = 40
-	logHead    = 20      // before a record's payload
-	logGrow    = 1 << 20 // what a half's size, and what is zeroed in it, is a multiple of
-	logSector  = 512     // what a disk writes whole, or not at all
-	logSlack   = logSector
-	logRecord  = 64 << 20
+	logHead    = 20        // before a record's payload
+	logGrow    = 1 << 20   // what a half's size, and what is zeroed in it, is a multiple of
+	logSector  = 512       // what a disk writes whole, or not at all
+	logSlack   = logSector // zeros behind the last record, by which its end is known
+	logRecord  = 64 << 20  // the longest payload
 	logMask    = 0xa5
 )
 

@@ -104,7 +104,8 @@ func writeFile(t *testing.T, path string, b []byte) {
 	}
 }
 
-// Damage to a record, the last one too, to a head, or to a whole file is named, whether the store is opened for reading or for writing.
+// Damage to a record, the last one too, to a head, or to a whole file is named, whether
+// the store is opened for reading or for writing.
 func TestLogDamage(t *testing.T) {
 	t.Parallel()
 	seed := uint64(time.Now().UnixNano())

@@ -14,13 +14,13 @@ import (
 // A sketch of more than smallSketch bytes has an entry of its own, with all four
 // as its key, so that it stands right behind its block.
 //
-//	block: n × (page u8 | estimate uvarint | bytes uvarint) | 0 | sketches
+//	block: n × (page u8 | estimate uvarint | bytes uvarint) | 0 0 | sketches
 //	large: kind u8 | sketch
 //
 // In a block, the pages ascend, and all sketches are sparse; bytes is the size
 // plus one, and 0 where the sketch stands by itself. So the pages of a day are
 // counted without opening a sketch. The list ends with a page of estimate 0,
-// which no sketch in the file has.
+// which no sketch in the file has: two zeros.
 const (
 	pageBits    = 8
 	smallSketch = 512

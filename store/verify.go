@@ -51,10 +51,10 @@ type VerifyOptions struct {
 //
 // The functions of the options run inside a snapshot: they must not wait for a write
 // to this store. Marks go on meanwhile; nothing is changed. It works on a store that
-// is open for reading. Memory is some 30 MB,
-// 24 bytes a stored day, and a sketch of all pages for each day, week and month. Errors: the
-// context's, ErrClosed, or the system's where the file cannot be read at all. Cost:
-// every page is read, every chunk decoded.
+// is open for reading. Memory is some 30 MB, 24 bytes a stored day, and a sketch of
+// all pages for each day, week and month. Errors: the context's, ErrClosed, or the
+// system's where the file cannot be read at all. Cost: every page is read, every chunk
+// decoded.
 func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (Verified, error) {
 	if err := db.enter(); err != nil {
 		return Verified{}, err
