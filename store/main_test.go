@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -27,6 +28,10 @@ var children = map[string]func(path, seed string) error{
 
 func TestMain(m *testing.M) {
 	if run, ok := children[os.Getenv("COHORT_CHILD")]; ok {
+		go func() { // no child outlives the tests: they hold its input open
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1)
+		}()
 		if err := run(os.Getenv("COHORT_STORE"), os.Getenv("COHORT_SEED")); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -52,6 +57,9 @@ func startChild(t testing.TB, role, path string, seed any) *child {
 	c.Env = append(os.Environ(), "COHORT_CHILD="+role, "COHORT_STORE="+path, "COHORT_SEED="+fmt.Sprint(seed), "GOTRACEBACK=all")
 	c.Stderr = &c.stderr
 	out, err := c.StdoutPipe()
+	if err == nil {
+		_, err = c.StdinPipe() // closed by Wait
+	}
 	if err == nil {
 		err = c.Start()
 	}

@@ -38,24 +38,45 @@ type sharedSnapshot struct {
 // be on disk; begin waits for that.
 func (db *DB) begin() (reader, error) {
 	for i := 0; ; i++ {
-		if err := db.failure(); err != nil {
-			return reader{}, err
+		if r, ok, err := db.tryBegin(); ok || err != nil {
+			return r, err
 		}
-		tx, err := db.bolt.Begin(false)
-		if err != nil {
-			return reader{}, boltError(err)
-		}
-		v := db.view.Load()
-		if tx.ID() == v.txid {
-			return reader{set: db.set, verified: db.verified, tx: tx, view: v, precision: db.precision}, nil
-		}
-		_ = tx.Rollback() // a read transaction has nothing to lose
 		if i < 10 {
 			runtime.Gosched()
-		} else {
-			time.Sleep(20 * time.Microsecond)
+			continue
 		}
+		if db.writeMu.TryLock() { // nobody is about to publish
+			defer db.writeMu.Unlock()
+			return db.beginAlone()
+		}
+		time.Sleep(20 * time.Microsecond)
 	}
+}
+
+// beginAlone is begin where writeMu is held: file and view are of the same commit.
+func (db *DB) beginAlone() (reader, error) {
+	r, ok, err := db.tryBegin()
+	if !ok && err == nil {
+		err = corruptf("the head of the file is not that of the last commit: it was changed while the store was open")
+	}
+	return r, err
+}
+
+// tryBegin opens a transaction; ok is false where the view is of another commit.
+func (db *DB) tryBegin() (r reader, ok bool, err error) {
+	if err := db.failure(); err != nil {
+		return r, false, err
+	}
+	tx, err := db.bolt.Begin(false)
+	if err != nil {
+		return r, false, boltError(err)
+	}
+	v := db.view.Load()
+	if tx.ID() != v.txid {
+		_ = tx.Rollback() // a read transaction has nothing to lose
+		return r, false, nil
+	}
+	return reader{set: db.set, verified: db.verified, tx: tx, view: v, precision: db.precision}, true, nil
 }
 
 // read runs fn on a reader of its own.

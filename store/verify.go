@@ -118,7 +118,7 @@ func (v *verifier) begin(db *DB, file *os.File) (head boltMeta, err error) {
 	db.writeMu.Lock()
 	defer db.writeMu.Unlock()
 	err = guarded(func() error {
-		if v.reader, err = db.begin(); err != nil {
+		if v.reader, err = db.beginAlone(); err != nil {
 			return err
 		}
 		v.db, v.verified = db, newVerified()

@@ -55,12 +55,22 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 			}
 		}()
 		from := db.view.Load()
+		if tx.ID() != from.txid+1 {
+			return corruptf("the head of the file is not that of the last commit: it was changed while the store was open")
+		}
 		w := db.newWriter(tx, from)
 		commit, err := fn(w)
 		if err != nil || !commit {
 			return err
 		}
+		known := false // whether it is known what is in the file
+		defer func() {
+			if !known { // something panicked
+				db.fail(fmt.Errorf("%s: interrupted in a commit; close the store and open it again", what))
+			}
+		}()
 		if err := db.commit(tx); err != nil {
+			known = true
 			return db.commitFailed(err)
 		}
 		committed = true
@@ -71,6 +81,7 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 		}
 		v := w.rebase(from, db.view.Load())
 		db.view.Store(v)
+		known = true
 		if w.ended {
 			db.dropLog()
 		}
