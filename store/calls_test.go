@@ -310,6 +310,30 @@ func TestCallsAtOnce(t *testing.T) {
 	t.Logf("%d copies, %d conversions", copies, conversions)
 }
 
+// Whoever is told of a refused row may write to the store, whatever that waits for.
+func TestRefusedMayWrite(t *testing.T) {
+	db := mustOpen(t, filepath.Join(t.TempDir(), "db"), options(placement.String))
+	for _, name := range []string{"level", "gone"} {
+		_, err := db.DefineField(ctx, name, store.FieldOptions{Bits: 8})
+		must(t, err)
+	}
+	told := 0
+	l, err := db.LoadField(ctx, "level", store.FieldLoad{Add: true, Refused: func(row uint64, err error) {
+		if told++; row != 1 || !errors.Is(err, store.ErrRange) {
+			t.Errorf("row %d: %v", row, err)
+		}
+		must(t, db.DeleteField(ctx, "gone"))
+	}})
+	must(t, err)
+	for range 2 {
+		must(t, l.Add("id", 200))
+	}
+	if tally, err := l.Close(); err != nil || told != 1 || tally.Rows != 1 || tally.Refused != 1 {
+		t.Errorf("%+v, %v, told of %d rows", tally, err, told)
+	}
+	mustClose(t, db)
+}
+
 // verifyFile returns an error where a store's file has a fault.
 func verifyFile(path string) error {
 	db, err := store.Open(path, &store.Options{ReadOnly: true})

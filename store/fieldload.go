@@ -29,8 +29,8 @@ type FieldLoad struct {
 
 	// Refused is called with the index and the reason of each row that is refused when
 	// its part of the load is committed: *SharedError, or *RangeError of an addition.
-	// Default: the first such row ends the load with its error; the rows before it are
-	// in, none after.
+	// It may use the store. Default: the first such row ends the load with its error;
+	// the rows before it are in, none after.
 	Refused func(row uint64, err error)
 }
 
@@ -189,27 +189,43 @@ func (l *FieldLoader) end(done bool) (FieldTally, error) {
 	return l.tally, err
 }
 
-// commit brings the rows at hand in, in one transaction. Rows that cannot be are
-// found in attempts that are given up; the last one is without them.
+// commit brings the rows at hand in, and tells of those that are refused. By then it
+// holds nothing: the function it tells may use the store.
 func (l *FieldLoader) commit(last bool) error {
-	if err := l.db.enter(); err != nil {
+	refusals, err := l.commitRows(last)
+	if err != nil {
 		return err
+	}
+	for _, r := range refusals {
+		if l.opts.Refused == nil {
+			return fmt.Errorf("row %d: %w", r.index, r.err)
+		}
+		l.tally.Refused++
+		l.opts.Refused(r.index, r.err)
+	}
+	return nil
+}
+
+// commitRows brings the rows at hand in, in one transaction, and returns those that are
+// refused, in order. They are found in attempts that are given up; the last one is
+// without them.
+func (l *FieldLoader) commitRows(last bool) (refusals []refusedRow, err error) {
+	if err := l.db.enter(); err != nil {
+		return nil, err
 	}
 	defer l.db.leave()
 	l.db.chunkMu.Lock()
 	defer l.db.chunkMu.Unlock()
 	if err := l.ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	rows, upTo := l.rows, l.first+uint64(len(l.rows))
-	var refusals []refusedRow
 	var changed uint64
 	for {
 		var bad []refusedRow
-		var err error
 		changed, bad, err = l.attempt(rows, batchRecord{rows: upTo, done: last})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(bad) == 0 {
 			break
@@ -220,7 +236,7 @@ func (l *FieldLoader) commit(last bool) error {
 		}
 		refusals, upTo = bad[:1], bad[0].index
 		if l.sum != nil {
-			return fmt.Errorf("row %d: %w; none of the %d rows of this commit is in", upTo, bad[0].err, len(l.rows))
+			return nil, fmt.Errorf("row %d: %w; none of the %d rows of this commit is in", upTo, bad[0].err, len(l.rows))
 		}
 		rows = rows[:upTo-l.first]
 	}
@@ -228,14 +244,7 @@ func (l *FieldLoader) commit(last bool) error {
 	l.tally.Changed += changed
 	l.first, l.rows = upTo, l.rows[:0]
 	slices.SortFunc(refusals, func(a, b refusedRow) int { return cmp.Compare(a.index, b.index) })
-	for _, r := range refusals {
-		if l.opts.Refused == nil {
-			return fmt.Errorf("row %d: %w", r.index, r.err)
-		}
-		l.tally.Refused++
-		l.opts.Refused(r.index, r.err)
-	}
-	return nil
+	return refusals, nil
 }
 
 // attempt brings rows in, unless some are refused; these it returns, in order. Changed
