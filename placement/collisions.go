@@ -14,7 +14,7 @@ const Placements = 1 << 32
 // others (the classical occupancy problem: Feller, An Introduction to
 // Probability Theory and Its Applications, vol. 1). It is about n²/2m while n is
 // much smaller than m: 116 for 10⁶ ids, 11.6 thousand for 10⁷, 1.16 million for
-// 10⁸. The result is right to 13 digits; below two ids it is 0. It applies
+// 10⁸. The result is right to 13 digits; up to one id it is 0. It applies
 // to branded and string ids; number ids never collide.
 func ExpectedColliding(n float64) float64 { return expectedColliding(n, Placements) }
 

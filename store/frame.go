@@ -28,8 +28,8 @@ import (
 // out as they stand.
 //
 // Each day's part of a chunk is read once, where it lies in the file: a mark took
-// 30 ns where a container has three of a day. Memory is up to 16 KiB for each column that has
-// a bit, and 600 KiB. Frames is for one goroutine, and ends with its snapshot.
+// 30 ns where a container has three of a day. Memory is up to 16 KiB for each column
+// that has a bit, and 600 KiB. Frames is for one goroutine, and ends with its snapshot.
 type Frames struct {
 	snap    *Snapshot
 	parts   []framePart
