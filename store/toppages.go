@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -61,11 +60,12 @@ func comparePages(a, b PageEstimate) int {
 
 // topSums returns the pages with visits, those that can have the most first.
 func (r *reader) topSums(periods []Period) ([]topSum, error) {
-	var bounds []uint64 // by page number
-	if r.pages() != nil {
-		if last := r.pages().Sequence(); last <= math.MaxUint32 {
-			bounds = make([]uint64, last+1)
+	var bounds []uint64 // by page number, up to the greatest that is met
+	add := func(page uint32, n uint64) {
+		if more := int(page) + 1 - len(bounds); more > 0 {
+			bounds = append(bounds, make([]uint64, more)...)
 		}
+		bounds[page] += n
 	}
 	for _, p := range periods {
 		days, err := r.sketchDaysIn(p)
@@ -74,10 +74,7 @@ func (r *reader) topSums(periods []Period) ([]topSum, error) {
 		}
 		for _, d := range days {
 			err := r.eachSketch(d, false, func(e blockEntry, _ byte, _ []byte) error {
-				if int64(e.page) >= int64(len(bounds)) {
-					return corruptf("page number %d was never given out", e.page)
-				}
-				bounds[e.page] += e.estimate
+				add(e.page, e.estimate)
 				return nil
 			})
 			if err != nil {
@@ -85,7 +82,7 @@ func (r *reader) topSums(periods []Period) ([]topSum, error) {
 			}
 		}
 		r.view.visitsBetween(p, func(k visitKey, o *visitOps) bool {
-			bounds[k.page()] += uint64(o.hashes.size())
+			add(k.page(), uint64(o.hashes.size()))
 			return true
 		})
 	}
