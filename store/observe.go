@@ -48,7 +48,7 @@ func (db *DB) Observe(ctx context.Context, page, id string, day Day) (Result, er
 	if held, err := db.visited(&f); held || err != nil {
 		return Already, err
 	}
-	req := &request{done: make(chan struct{})}
+	req := &request{done: make(chan struct{}, 1)}
 	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
 	if err := db.submit(ctx, req); err != nil {
 		return 0, err

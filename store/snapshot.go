@@ -53,11 +53,14 @@ func (db *DB) begin() (reader, error) {
 	}
 }
 
+// errHead says that what the file's head tells of is not what the store wrote last.
+var errHead = corruptf("the head of the file is not that of the last commit: it was changed while the store was open")
+
 // beginAlone is begin where writeMu is held: file and view are of the same commit.
 func (db *DB) beginAlone() (reader, error) {
 	r, ok, err := db.tryBegin()
 	if !ok && err == nil {
-		err = corruptf("the head of the file is not that of the last commit: it was changed while the store was open")
+		err = errHead
 	}
 	return r, err
 }

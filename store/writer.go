@@ -56,7 +56,7 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 		}()
 		from := db.view.Load()
 		if tx.ID() != from.txid+1 {
-			return corruptf("the head of the file is not that of the last commit: it was changed while the store was open")
+			return errHead
 		}
 		w := db.newWriter(tx, from)
 		commit, err := fn(w)
