@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -100,7 +101,7 @@ func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 	if b.w.set.dense() {
 		return b.w.placeAll(brand, sightingsOf(days), &b.at)
 	}
-	changes, err := b.w.registerAll(brand, b.rowsOf(days))
+	changes, err := b.w.registerAll(brand, countRows(days), idsOf(days))
 	if err != nil {
 		return err
 	}
@@ -113,10 +114,7 @@ func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 
 // makePlaces makes room for the places of all rows.
 func (b *batch) makePlaces() {
-	n := 0
-	for _, d := range b.days {
-		n += len(d.mixed)
-	}
+	n := countRows(b.days)
 	b.at.positions = make([]uint32, n)
 	if !b.w.set.keepStrings() {
 		return
@@ -129,23 +127,29 @@ func (b *batch) makePlaces() {
 	}
 }
 
-// rowsOf returns the ids of the days' rows.
-func (b *batch) rowsOf(days []*loadDay) []idEntry {
-	n := 0
+// countRows returns how many rows some days have.
+func countRows(days []*loadDay) (n int) {
 	for _, d := range days {
 		n += len(d.mixed)
 	}
-	rows := make([]idEntry, 0, n)
-	for _, d := range days {
-		for i, m := range d.mixed {
-			e := idEntry{mixed: m}
-			if d.ids != nil {
-				e.id = d.ids[i]
+	return n
+}
+
+// idsOf yields the ids of the days' rows.
+func idsOf(days []*loadDay) iter.Seq[idEntry] {
+	return func(yield func(idEntry) bool) {
+		for _, d := range days {
+			for i, m := range d.mixed {
+				e := idEntry{mixed: m}
+				if d.ids != nil {
+					e.id = d.ids[i]
+				}
+				if !yield(e) {
+					return
+				}
 			}
-			rows = append(rows, e)
 		}
 	}
-	return rows
 }
 
 // countShared walks the rows at crowded placements in order and returns how

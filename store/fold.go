@@ -211,7 +211,7 @@ func (w *writer) foldIDs(u foldUnit) (int, error) {
 		w.units = append(w.units, foldedUnit{foldUnit: u})
 		return w.foldOrdinals(u.brand, nil)
 	}
-	c, err := w.newIDsChange(u.brand, u.number, nil)
+	c, err := w.newIDsChange(u.brand, u.number)
 	if err == nil {
 		err = w.mergeRegistry(c)
 	}

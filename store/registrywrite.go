@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"cohort/placement"
@@ -17,7 +18,9 @@ type idsChange struct {
 	old     []byte    // the sealed chunk, or nil
 	pending []idEntry // of the journal, ascending
 	rows    []idEntry // to be known: in any order, repeats allowed
+	keys    []uint64  // the same where no strings are kept, as sort keys
 
+	points            []int  // where unknown found that each goes, as idsValue.points; may be nil
 	value             []byte // the new sealed chunk, nil where nothing is new
 	counts            pair   // ids and placements that are new in it
 	pendingPlacements uint64 // of these placements, those of pending ids
@@ -25,14 +28,14 @@ type idsChange struct {
 }
 
 // newIDsChange collects what a change of a registry chunk starts from.
-func (w *writer) newIDsChange(b placement.Brand, number uint32, rows []idEntry) (*idsChange, error) {
+func (w *writer) newIDsChange(b placement.Brand, number uint32) (*idsChange, error) {
 	old, err := w.idsValue(b, number)
-	return &idsChange{brand: b, number: number, old: old, pending: w.view.idsOf(b, number), rows: rows}, err
+	return &idsChange{brand: b, number: number, old: old, pending: w.view.idsOf(b, number)}, err
 }
 
 // mergeRegistry computes the new chunk.
 func (r *reader) mergeRegistry(c *idsChange) error {
-	c.rows = distinct(c.rows, r.set.keepStrings())
+	c.sort()
 	if r.set.ids == placement.Number {
 		return r.mergeNumbers(c)
 	}
@@ -52,7 +55,10 @@ func (r *reader) insertIDs(c *idsChange, v idsValue, fresh []idEntry) error {
 	if len(fresh) == 0 {
 		return nil
 	}
-	points := v.points(fresh)
+	points := c.points
+	if points == nil {
+		points = v.points(fresh)
+	}
 	c.counts = pair{uint64(len(fresh)), v.newPlacements(fresh, points)}
 	c.pendingPlacements = v.newPlacements(c.pending, v.points(c.pending))
 	var err error
@@ -60,29 +66,30 @@ func (r *reader) insertIDs(c *idsChange, v idsValue, fresh []idEntry) error {
 	return err
 }
 
-// distinct returns the ids in order, each once. Those without strings it sorts as
+// sort brings the rows in order, each id once. Without strings they are sorted as
 // numbers, in half the time.
-func distinct(ids []idEntry, strings bool) []idEntry {
-	if strings {
-		slices.SortFunc(ids, idEntry.compare)
-		return slices.CompactFunc(ids, func(x, y idEntry) bool { return x.mixed == y.mixed })
+func (c *idsChange) sort() {
+	if c.keys == nil {
+		slices.SortFunc(c.rows, idEntry.compare)
+		c.rows = slices.CompactFunc(c.rows, func(x, y idEntry) bool { return x.mixed == y.mixed })
+		return
 	}
-	keys := make([]uint64, len(ids))
-	for i, e := range ids {
-		keys[i] = sortKey(e.mixed)
+	slices.Sort(c.keys)
+	c.keys = slices.Compact(c.keys)
+	c.rows = make([]idEntry, len(c.keys))
+	for i, k := range c.keys {
+		c.rows[i] = idEntry{mixed: mixedOf(k), pos: mixedOf(k).Placement()}
 	}
-	slices.Sort(keys)
-	keys = slices.Compact(keys)
-	for i, k := range keys {
-		ids[i] = idEntry{mixed: mixedOf(k), pos: mixedOf(k).Placement()}
-	}
-	return ids[:len(keys)]
 }
 
 // unknown returns those of the rows that are neither in the chunk nor pending,
-// ascending, and notes where ids are crowded.
+// ascending, and notes where ids are crowded, and, where none are pending, the points
+// of those it returns.
 func (c *idsChange) unknown(v idsValue) []idEntry {
 	add := make([]idEntry, 0, len(c.rows))
+	if len(c.pending) == 0 {
+		c.points = make([]int, 0, len(c.rows)+1)
+	}
 	at := 0
 	for rows := c.rows; len(rows) > 0; {
 		p := rows[0].mixed.Placement()
@@ -94,8 +101,12 @@ func (c *idsChange) unknown(v idsValue) []idEntry {
 		known := c.knownAt(v, at, p)
 		first := len(add)
 		for _, e := range rows[:n] {
-			if !slices.Contains(known, e.mixed) {
-				add = append(add, e)
+			if slices.Contains(known, e.mixed) {
+				continue
+			}
+			add = append(add, e)
+			if c.points != nil {
+				c.points = append(c.points, v.lowerBound(sortKey(e.mixed), at))
 			}
 		}
 		if len(known)+len(add)-first > 1 {
@@ -105,6 +116,9 @@ func (c *idsChange) unknown(v idsValue) []idEntry {
 			c.crowds[p] = &crowd{known: known}
 		}
 		rows = rows[n:]
+	}
+	if c.points != nil {
+		c.points = append(c.points, v.n)
 	}
 	return add
 }
@@ -153,19 +167,35 @@ func (r *reader) mergeNumbers(c *idsChange) error {
 	return err
 }
 
-// registerAll makes ids of a brand known, past the journal, with what the journal
+// registerAll makes n ids of a brand known, past the journal, with what the journal
 // has for their registry chunks.
-func (w *writer) registerAll(b placement.Brand, ids []idEntry) ([]*idsChange, error) {
+func (w *writer) registerAll(b placement.Brand, n int, ids iter.Seq[idEntry]) ([]*idsChange, error) {
 	bits := w.set.registryBits()
-	parts, ends := partition(ids, 1<<(32-bits), func(e idEntry) uint32 { return e.mixed.Placement() >> bits })
+	if w.set.keepStrings() {
+		rows := slices.AppendSeq(make([]idEntry, 0, n), ids)
+		rows, ends := partition(rows, 1<<(32-bits), func(e idEntry) uint32 { return e.mixed.Placement() >> bits })
+		return w.registerParts(b, ends, func(c *idsChange, start, end int) { c.rows = rows[start:end] })
+	}
+	keys := make([]uint64, 0, n)
+	for e := range ids {
+		keys = append(keys, sortKey(e.mixed))
+	}
+	keys, ends := partition(keys, 1<<(32-bits), func(k uint64) uint32 { return uint32(k >> 32 >> bits) })
+	return w.registerParts(b, ends, func(c *idsChange, start, end int) { c.keys = keys[start:end] })
+}
+
+// registerParts is registerAll of ids in the order of their chunks: take gives a change
+// those of its chunk.
+func (w *writer) registerParts(b placement.Brand, ends []int, take func(c *idsChange, start, end int)) ([]*idsChange, error) {
 	var changes []*idsChange
 	start := 0
 	for number, end := range ends {
 		if end > start {
-			c, err := w.newIDsChange(b, uint32(number), parts[start:end])
+			c, err := w.newIDsChange(b, uint32(number))
 			if err != nil {
 				return nil, err
 			}
+			take(c, start, end)
 			changes = append(changes, c)
 		}
 		start = end
@@ -182,14 +212,14 @@ func (w *writer) registerAll(b placement.Brand, ids []idEntry) ([]*idsChange, er
 }
 
 // positionsOf makes ids of a brand known, past the journal, and returns their
-// positions. The ids are reordered in a store that is not dense.
+// positions.
 func (w *writer) positionsOf(b placement.Brand, ids []idEntry) ([]uint32, error) {
 	at := places{positions: make([]uint32, len(ids))}
 	if !w.set.dense() {
 		for i, e := range ids {
 			at.positions[i] = e.mixed.Placement()
 		}
-		_, err := w.registerAll(b, ids)
+		_, err := w.registerAll(b, len(ids), slices.Values(ids))
 		return at.positions, err
 	}
 	rows := make([]sighting, len(ids))

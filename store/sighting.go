@@ -58,7 +58,7 @@ func (w *writer) placeAll(b placement.Brand, rows []sighting, at *places) error 
 	start := 0
 	for number, end := range ends {
 		if end > start {
-			c, err := w.newIDsChange(b, uint32(number), nil)
+			c, err := w.newIDsChange(b, uint32(number))
 			if err != nil {
 				return err
 			}
