@@ -73,6 +73,30 @@ func (c *chunkOps) get(pos uint32) (op, bool) {
 	return c.ops.get(op{pos: pos}, compareOps)
 }
 
+// size returns the number of operations held, of a chunk that may be nil.
+func (c *chunkOps) size() int {
+	if c == nil {
+		return 0
+	}
+	return c.ops.size()
+}
+
+// applied returns ascending positions with the bits set and cleared.
+func (c *chunkOps) applied(had []uint32) []uint32 {
+	out := make([]uint32, 0, len(had)+c.size())
+	for _, o := range c.ops.all(compareOps) {
+		n, found := slices.BinarySearch(had, o.pos)
+		out, had = append(out, had[:n]...), had[n:]
+		if found {
+			had = had[1:]
+		}
+		if o.set {
+			out = append(out, o.pos)
+		}
+	}
+	return append(out, had...)
+}
+
 // apply sets and clears the bits. The chunk may be nil.
 func (c *chunkOps) apply(b *roaring.Bitmap) {
 	if c == nil {

@@ -228,7 +228,7 @@ func (s settings) sparse() int { return 1 << s.chunkBits() / 256 }
 // mergeChunk computes the new chunk.
 func (r *reader) mergeChunk(c *chunkChange) error {
 	slices.Sort(c.add)
-	if c.ops == nil && len(c.remove) == 0 {
+	if len(c.remove) == 0 {
 		if done, err := r.mergeLists(c); done || err != nil {
 			return err
 		}
@@ -272,8 +272,8 @@ func (c *chunkChange) noteOps() {
 	}
 }
 
-// mergeLists is mergeChunk of a sparse chunk and sorted positions. It reports
-// whether it did it.
+// mergeLists is mergeChunk of a sparse chunk from which nothing is to be removed. It
+// reports whether it did it.
 func (r *reader) mergeLists(c *chunkChange) (done bool, err error) {
 	var old chunk
 	if c.old != nil {
@@ -281,13 +281,18 @@ func (r *reader) mergeLists(c *chunkChange) (done bool, err error) {
 			return false, err
 		}
 	}
-	n := int(old.card) + len(c.add)
+	n := int(old.card) + c.ops.size() + len(c.add)
 	if n > r.set.sparse() {
 		return false, nil
 	}
 	had, err := old.list(make([]uint32, 0, old.card))
 	if err != nil {
 		return false, err
+	}
+	c.before = uint64(len(had))
+	if c.ops != nil {
+		had = c.ops.applied(had)
+		c.noteOps()
 	}
 	merged := make([]uint32, 0, n)
 	for a, b := had, c.add; len(a) > 0 || len(b) > 0; {
@@ -302,9 +307,9 @@ func (r *reader) mergeLists(c *chunkChange) (done bool, err error) {
 			merged = append(merged, v)
 		}
 	}
-	c.before, c.after = uint64(len(had)), uint64(len(merged))
-	c.added = c.after - c.before
-	c.changed = c.added > 0
+	c.after = uint64(len(merged))
+	c.added = c.after - uint64(len(had))
+	c.changed = c.changed || c.added > 0
 	c.value = sealPositions(c.key, c.number, r.set.chunkBits(), merged)
 	return true, nil
 }
