@@ -2,9 +2,12 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"strings"
 )
 
 // document is the results of a run, as Markdown.
@@ -13,6 +16,20 @@ type document struct {
 	judged  bool   // the sizes are those that the goals are about
 	file    string // where it is written to, "" without one
 	results []*result
+	failed  []string // sections that gave none
+}
+
+// save writes the document to its file, and the charts beside it.
+func (d *document) save() error {
+	if d.file == "" {
+		return nil
+	}
+	f, err := os.Create(d.file)
+	if err != nil {
+		return err
+	}
+	_, err = d.WriteTo(f)
+	return errors.Join(err, f.Close(), d.draw())
 }
 
 // WriteTo writes the document: the machine, the goals, and each section.
@@ -28,6 +45,9 @@ func (d *document) WriteTo(w io.Writer) (int64, error) {
 		out.WriteString("\nNo goal is judged: they are about the sizes of a full run.\n")
 	} else {
 		d.writeGoals(&out)
+	}
+	if len(d.failed) > 0 {
+		fmt.Fprintf(&out, "\nSections that failed, and have no figures: %s.\n", strings.Join(d.failed, ", "))
 	}
 	for _, r := range d.results {
 		fmt.Fprintf(&out, "\n## %s: %s\n\n%s\n", r.section.name, r.section.title, r.section.about)

@@ -33,7 +33,8 @@ func main() {
 }
 
 // run is the program: it runs the sections that args name and writes their
-// tables to out, and progress to progress.
+// tables to out, and progress to progress. Where a section fails the others run all
+// the same, and the file has what there is after each.
 func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
 	o, err := parseOptions(args, progress)
 	if err != nil {
@@ -46,26 +47,26 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
 	doc := document{machine: readMachine(dir, o), judged: o.size == "full", file: o.output}
+	var failed error
 	for _, s := range o.sections {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(failed, err)
+		}
 		fmt.Fprintf(progress, "%s: %s\n", s.name, s.title)
 		b := &bench{scale: o.scale, seed: o.seed, dir: filepath.Join(dir, s.name), log: progress, profiles: o.profiles}
 		if err := b.run(ctx, s, &doc); err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			err = fmt.Errorf("%s: %w", s.name, err)
+			fmt.Fprintln(progress, err)
+			failed = errors.Join(failed, err)
+			doc.failed = append(doc.failed, s.name)
+		}
+		doc.machine.after = load()
+		if err := doc.save(); err != nil {
+			return errors.Join(failed, err)
 		}
 	}
-	doc.machine.after = load()
-	if _, err := doc.WriteTo(out); err != nil {
-		return err
-	}
-	if o.output == "" {
-		return nil
-	}
-	f, err := os.Create(o.output)
-	if err != nil {
-		return err
-	}
-	_, err = doc.WriteTo(f)
-	return errors.Join(err, f.Close(), doc.draw())
+	_, err = doc.WriteTo(out)
+	return errors.Join(failed, err)
 }
 
 // options are the parsed command line.
