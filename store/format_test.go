@@ -2,6 +2,8 @@ package store
 
 import (
 	"encoding/hex"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -115,4 +117,26 @@ func mustSealSet(t *testing.T, name string, number uint32, b *roaring.Bitmap) []
 		t.Fatal(err)
 	}
 	return v
+}
+
+// TestAppliedOps compares operations applied to a list with the same applied to a
+// bitmap: a fold takes the one or the other way.
+func TestAppliedOps(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		base := roaring.New()
+		for range rng.IntN(40) {
+			base.Add(rng.Uint32N(60))
+		}
+		c := new(chunkOps)
+		for range rng.IntN(40) { // some replace an earlier one
+			pos := rng.Uint32N(60)
+			c.ops.put(op{pos: pos, set: rng.IntN(2) == 0, base: base.Contains(pos)}, compareOps)
+		}
+		got := c.applied(base.ToArray())
+		c.apply(base)
+		if want := base.ToArray(); !slices.Equal(got, want) {
+			t.Fatalf("%v, want %v", got, want)
+		}
+	}
 }
