@@ -285,6 +285,92 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// TestMovedKey moves entries to other keys between those around them, where a
+// damaged key is found without its order giving it away. What was there is not
+// taken to be absent.
+func TestMovedKey(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(workDir(t), "db")
+	damaged(t, path, false)
+	p := prober{path: path + " damaged", file: mustRead(t, path)}
+	if err := p.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	seed := time.Now().UnixNano()
+	rng := rand.New(rand.NewPCG(uint64(seed), 0))
+	for range long(150, 10_000) {
+		if err := os.WriteFile(p.path, p.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		moved := moveKey(t, p.path, rng)
+		opts := options(0)
+		opts.ReadOnly = true
+		db, err := store.Open(p.path, opts)
+		if err != nil {
+			if !isDamage(err) {
+				t.Errorf("seed %d: %s: %v", seed, moved, err)
+			}
+			continue
+		}
+		if found := wrong(ask(db, true), p.whole); len(found) > 0 {
+			t.Errorf("seed %d: %s: %s", seed, moved, found[0])
+		}
+		_ = db.Close() // it may find the damage
+	}
+}
+
+// moveKey flips a bit in the key of an entry drawn from a store's buckets, so that
+// the entry stays between the same two, and says which.
+func moveKey(t testing.TB, path string, rng *rand.Rand) (moved string) {
+	t.Helper()
+	b, err := bolt.Open(path, 0o600, &bolt.Options{NoSync: true, FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	err = b.Update(func(tx *bolt.Tx) error {
+		var inside []*bolt.Bucket
+		var names []string
+		var walk func(b *bolt.Bucket, name string) error
+		walk = func(b *bolt.Bucket, name string) error {
+			inside, names = append(inside, b), append(names, name)
+			return b.ForEachBucket(func(k []byte) error { return walk(b.Bucket(k), fmt.Sprintf("%s %x", name, k)) })
+		}
+		if err := tx.ForEach(func(name []byte, b *bolt.Bucket) error { return walk(b, string(name)) }); err != nil {
+			return err
+		}
+		for {
+			i := rng.IntN(len(inside))
+			if j := rng.IntN(len(inside)); strings.HasPrefix(names[j], "days") != strings.HasPrefix(names[i], "days") {
+				i = j // most buckets are of days
+			}
+			var keys [][]byte
+			err := inside[i].ForEach(func(k, _ []byte) error {
+				keys = append(keys, slices.Clone(k))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			if len(keys) == 0 {
+				continue
+			}
+			at := rng.IntN(len(keys))
+			key, value := slices.Clone(keys[at]), slices.Clone(inside[i].Get(keys[at]))
+			key[rng.IntN(len(key))] ^= 1 << rng.IntN(8)
+			if value == nil || at > 0 && bytes.Compare(keys[at-1], key) >= 0 || at+1 < len(keys) && bytes.Compare(key, keys[at+1]) >= 0 {
+				continue
+			}
+			moved = fmt.Sprintf("%s: key %x moved to %x", names[i], keys[at], key)
+			return errors.Join(inside[i].Delete(keys[at]), inside[i].Put(key, value))
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return moved
+}
+
 // childWalk flips bits in what bbolt follows, and where the walk over the pages
 // passes the file, has bbolt walk over it, as it does when it opens a file that
 // was not closed.

@@ -213,8 +213,9 @@ func (w *firstWalk) day(d Day, was []uint32, changed bool) (is []uint32, err err
 }
 
 // FirstDays returns, for each of some periods, ascending and disjoint, the positions
-// whose first stored day of the event lies in it, as far as they lie in one chunk:
-// its first-ever cohort. The bitmaps are the caller's and never nil.
+// whose first stored day of the event lies in it, as far as they lie in one chunk
+// (see FirstChunkNumbers): its first-ever cohort. The bitmaps are the caller's and
+// never nil.
 //
 // Cost: where the days up to the last period did not change since they were taken
 // in (see DB.Remember), the firsts of the periods' days are read; else those of all
@@ -288,6 +289,39 @@ func (s *Snapshot) FirstCounts(e Event, p Period) (days []DayCount, ok bool, err
 		})
 	})
 	return days, ok && err == nil, err
+}
+
+// FirstChunkNumbers lists, ascending, the chunks in which FirstDays may find a
+// position. ChunkNumbers will not do in its place: where the key of a chunk was
+// damaged, each list shows it only to who reads what the list was made from.
+//
+// Cost: the first days' keys and the days that changed since; of an event of which
+// nothing is remembered, the keys of every day.
+func (s *Snapshot) FirstChunkNumbers(e Event) (numbers []uint32, err error) {
+	err = s.do("chunks of first days of event "+e.Name, func() error {
+		t, err := s.timelineOf(e.number)
+		if err != nil {
+			return err
+		}
+		if t.firsts {
+			if numbers, err = s.firstNumbers(e.number); err != nil {
+				return err
+			}
+		}
+		for _, d := range t.days {
+			k := makeDayKey(e.number, d.Day)
+			if _, unfolded := s.view.days.Get(k); t.firsts && !unfolded && !t.isStale(d.Day) {
+				continue
+			}
+			if numbers, err = s.chunkNumbers(k, numbers); err != nil {
+				return err
+			}
+		}
+		slices.Sort(numbers)
+		numbers = slices.Compact(numbers)
+		return nil
+	})
+	return numbers, err
 }
 
 // firstNumbers lists, ascending, the chunks that an event's firsts have.

@@ -172,12 +172,16 @@ func askFrames(s *store.Snapshot, e store.Event, add func(string, any, error)) {
 	err := func() error {
 		middle := e.First + (e.Last-e.First)/2
 		f := s.Frames(2)
-		err := errors.Join(f.Add(0, e, store.Period{First: e.First, Last: middle}), f.Add(1, e, store.Period{First: middle + 1, Last: e.Last}))
-		numbers, numbersErr := s.ChunkNumbers(e, e.Period())
-		if err := errors.Join(err, numbersErr); err != nil {
-			return err
+		var numbers []uint32
+		for i, p := range []store.Period{{First: e.First, Last: middle}, {First: middle + 1, Last: e.Last}} {
+			more, err := s.ChunkNumbers(e, p)
+			if err := errors.Join(err, f.Add(i, e, p)); err != nil {
+				return err
+			}
+			numbers = append(numbers, more...)
 		}
-		for _, n := range numbers {
+		slices.Sort(numbers)
+		for _, n := range slices.Compact(numbers) {
 			if err := f.Open(n, nil); err != nil {
 				return err
 			}
@@ -216,7 +220,7 @@ func askRemembered(s *store.Snapshot, e store.Event, add func(string, any, error
 	}
 	add("february "+e.Name, union, err)
 	periods := []store.Period{february, {First: february.Last + 1, Last: store.MaxDay}}
-	numbers, err = s.ChunkNumbers(e, e.Period())
+	numbers, err = s.FirstChunkNumbers(e)
 	first := []*roaring.Bitmap{roaring.New(), roaring.New()}
 	for _, n := range numbers {
 		var parts []*roaring.Bitmap

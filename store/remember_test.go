@@ -45,7 +45,7 @@ func (m *model) compareFirsts(t tb, s *store.Snapshot, e store.Event) {
 
 func (m *model) compareCohorts(t tb, s *store.Snapshot, e store.Event, periods []store.Period, firsts map[store.Day]*roaring.Bitmap) {
 	t.Helper()
-	numbers, err := s.ChunkNumbers(e, store.Period{First: store.MinDay, Last: store.MaxDay})
+	numbers, err := s.FirstChunkNumbers(e)
 	if err != nil {
 		t.Fatalf("%v", err)
 	}

@@ -262,7 +262,7 @@ func (r *reader) storedKeys(event uint32, p Period) ([]dayKey, error) {
 }
 
 // ChunkNumbers lists, ascending, the chunks in which the event may have bits on
-// days of the period.
+// days of the period: what to ask for the same period chunk by chunk.
 func (s *Snapshot) ChunkNumbers(e Event, p Period) (numbers []uint32, err error) {
 	err = s.do("chunks of event "+e.Name, func() error {
 		t, err := s.timelineOf(e.number)
