@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -86,8 +87,8 @@ func TestFormatBytes(t *testing.T) {
 		{"sketches of a day", pair.seal(tagSketchDay, sketchDayKey(day)), "5203eecd 08070605040302011817161514131211"},
 		{"key of a block", blockKey(blockOf(0x01020304)), "010203"},
 		{"block", block.seal(day, 0x010203), "03e7d564 04ac020406f0a204000000010203"},
-		{"large sketch", sealSketch(tagSketch, daySealKey(day, pageKey(0x01020304)), &sketch{p: 10, keys: []uint32{2, 0x81}}), "1b56ea09 01027f"},
-		{"site sketch", sealSketch(tagSite, siteKey(usr, siteWeek, day), &sketch{p: 10, keys: []uint32{2}}), "ec429cb3 0102"},
+		{"large sketch", sealSketch(tagSketch, daySealKey(day, pageKey(0x01020304)), sketchOf(t, 2, 0x7f)), "1b56ea09 01027f"},
+		{"site sketch", sealSketch(tagSite, siteKey(usr, siteWeek, day), sketchOf(t, 2)), "ec429cb3 0102"},
 		{"key of a site sketch", siteKey(usr, siteMonth, day), "555352 03 80005003"},
 	} {
 		want := strings.ReplaceAll(c.want, " ", "")
@@ -99,6 +100,16 @@ func TestFormatBytes(t *testing.T) {
 
 func testSettings(ids placement.Kind, p Positions) settings {
 	return settings{ids: ids, positions: p, weekStart: Monday, zone: "UTC"}
+}
+
+// sketchOf decodes a sparse sketch.
+func sketchOf(t *testing.T, data ...byte) *hll.Sketch {
+	t.Helper()
+	s, ok := hll.Decode(10, hll.Sparse, data)
+	if !ok {
+		t.Fatalf("% x is no sketch", data)
+	}
+	return s
 }
 
 func mustSeal(t *testing.T, k dayKey, number uint32, bits uint, b *roaring.Bitmap) []byte {

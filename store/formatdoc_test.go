@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	"github.com/RoaringBitmap/roaring/v2"
 )
@@ -30,9 +31,9 @@ func TestFormatExample(t *testing.T) {
 	}
 	var rec record
 	rec.add(opMark, k, id.Brand, entry)
-	visit := &sketch{p: defaultPrecision}
-	visit.add([]uint64{m.Hash()})
-	_, visitData := visit.encode()
+	visit := hll.New(hll.DefaultPrecision)
+	visit.Add([]uint64{m.Hash()})
+	_, visitData := visit.Encode()
 	var ofDay blockWriter
 	ofDay.add(blockEntry{page: 1, estimate: 1, data: visitData})
 	key := k.bytes()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -297,7 +298,7 @@ func (db *DB) loadPrecision(tx *bolt.Tx) error {
 	case stored != 0 && want != 0 && want != stored:
 		return fmt.Errorf("%w: sketches have precision %d, not %d", ErrMismatch, stored, want)
 	}
-	db.precision = cmp.Or(stored, want, defaultPrecision)
+	db.precision = cmp.Or(stored, want, hll.DefaultPrecision)
 	return nil
 }
 

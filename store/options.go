@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 )
 
 // WeekStart is the day a week begins on.
@@ -157,8 +158,8 @@ func withDefaults(opts *Options) (Options, error) {
 	if o.FoldMarks < 0 || o.FoldMarks > maxFoldMarks {
 		return o, fmt.Errorf("options: FoldMarks %d is outside 1 to %d", o.FoldMarks, maxFoldMarks)
 	}
-	if p := o.SketchPrecision; p != 0 && (p < minPrecision || p > maxPrecision) {
-		return o, fmt.Errorf("options: SketchPrecision %d is outside %d to %d", p, minPrecision, maxPrecision)
+	if p := o.SketchPrecision; p != 0 && (p < hll.MinPrecision || p > hll.MaxPrecision) {
+		return o, fmt.Errorf("options: SketchPrecision %d is outside %d to %d", p, hll.MinPrecision, hll.MaxPrecision)
 	}
 	if o.FoldMarks == 0 {
 		o.FoldMarks = defaultFoldMarks

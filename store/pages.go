@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -165,7 +166,7 @@ func readPrecision(tx *bolt.Tx) (uint8, error) {
 	var p uint32
 	if v != nil {
 		var ok bool
-		if p, ok = unsealNumber(tagPrecision, keySketches, v); !ok || p < minPrecision || p > maxPrecision {
+		if p, ok = unsealNumber(tagPrecision, keySketches, v); !ok || p < hll.MinPrecision || p > hll.MaxPrecision {
 			return 0, corruptf("the precision of sketches: checksum does not hold")
 		}
 	}

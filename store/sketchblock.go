@@ -1,6 +1,10 @@
 package store
 
-import bolt "go.etcd.io/bbolt"
+import (
+	"cohort/store/internal/hll"
+
+	bolt "go.etcd.io/bbolt"
+)
 
 // blockChange is what visits make of one block. mergeBlock may run beside that of
 // other blocks; only the rest needs the transaction.
@@ -124,12 +128,12 @@ func (r *reader) mergeBlock(c *blockChange) error {
 
 // mergeEntry adds the visits of one page to its entry.
 func (r *reader) mergeEntry(c *blockChange, e *blockEntry, v pageVisits, large []byte) *sketchFault {
-	s := &sketch{p: r.precision}
+	s := hll.New(r.precision)
 	if e.estimate > 0 { // it was there
 		kind, data, reason := r.sketchData(c.day, *e, large)
 		if reason == "" {
 			var ok bool
-			if s, ok = decodeSketch(r.precision, kind, data); !ok {
+			if s, ok = hll.Decode(r.precision, kind, data); !ok {
 				reason = sketchState
 			}
 		}
@@ -137,14 +141,14 @@ func (r *reader) mergeEntry(c *blockChange, e *blockEntry, v pageVisits, large [
 			return &sketchFault{c.day, e.page, reason}
 		}
 	}
-	changed := s.add(v.hashes)
+	changed := s.Add(v.hashes)
 	if changed == 0 {
 		return nil
 	}
 	c.changed += changed
-	e.estimate = s.estimate()
-	kind, data := s.encode()
-	if e.large = kind == sketchDense || len(data) > smallSketch; !e.large {
+	e.estimate = s.Estimate()
+	kind, data := s.Encode()
+	if e.large = kind == hll.Dense || len(data) > smallSketch; !e.large {
 		e.data = data
 		return nil
 	}
@@ -159,7 +163,7 @@ func (r *reader) mergeEntry(c *blockChange, e *blockEntry, v pageVisits, large [
 // none. Large is the sealed value of one that stands by itself.
 func (r *reader) sketchData(day Day, e blockEntry, large []byte) (kind byte, data []byte, reason string) {
 	if !e.large {
-		return sketchSparse, e.data, ""
+		return hll.Sparse, e.data, ""
 	}
 	if large == nil {
 		return 0, nil, sketchMissing

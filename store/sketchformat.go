@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 )
 
 // Layouts of what the store keeps of visits; see format.go.
@@ -99,8 +100,8 @@ func parseSiteKey(k []byte) (b placement.Brand, step siteStep, first Day, ok boo
 }
 
 // sealSketch encodes a large sketch, or that of a site.
-func sealSketch(t tag, key []byte, s *sketch) []byte {
-	kind, data := s.encode()
+func sealSketch(t tag, key []byte, s *hll.Sketch) []byte {
+	kind, data := s.Encode()
 	v := append(make([]byte, sealSize, sealSize+1+len(data)), kind)
 	return seal(t, key, append(v, data...))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -128,20 +129,20 @@ func (r *reader) openEntry(b *bolt.Bucket, d Day, e blockEntry) (kind byte, data
 }
 
 // mergeDay adds a page's visits of a day, folded or not, to a sketch.
-func (r *reader) mergeDay(to *sketch, d Day, page uint32) error {
+func (r *reader) mergeDay(to *hll.Sketch, d Day, page uint32) error {
 	kind, data, err := r.foldedSketch(d, page)
 	if err != nil {
 		return err
 	}
 	if kind != 0 {
-		s, ok := decodeSketch(r.precision, kind, data)
+		s, ok := hll.Decode(r.precision, kind, data)
 		if !ok {
 			return r.fault(&sketchFault{d, page, sketchState})
 		}
-		to.merge(s)
+		to.Merge(s)
 	}
 	if hashes := r.view.visitsOf(makeVisitKey(d, page)); len(hashes) > 0 {
-		to.add(hashes)
+		to.Add(hashes)
 	}
 	return nil
 }
@@ -153,7 +154,7 @@ func (r *reader) visitHeld(k visitKey, hash uint64) (bool, error) {
 	if kind == 0 || err != nil {
 		return false, err
 	}
-	return sketchHolds(r.precision, kind, data, hash), nil
+	return hll.HoldsEncoded(r.precision, kind, data, hash), nil
 }
 
 // eachSketch calls fn with the sketches of a day that are folded, in the order of
@@ -183,7 +184,7 @@ func (r *reader) eachSketch(d Day, open bool, fn func(e blockEntry, kind byte, d
 		entries := openBlock(blockOf(page), payload)
 		for e, ok := entries.next(); ok; e, ok = entries.next() {
 			n++
-			kind, data := byte(sketchSparse), e.data
+			kind, data := byte(hll.Sparse), e.data
 			if e.large && open {
 				if kind, data, err = r.openEntry(b, d, e); err != nil {
 					return err
@@ -205,8 +206,8 @@ func (r *reader) eachSketch(d Day, open bool, fn func(e blockEntry, kind byte, d
 
 // site returns the sketch of all pages of a brand, as far as it is folded. It is
 // empty, never nil, where there is none.
-func (r *reader) site(b placement.Brand, step siteStep, first Day) (*sketch, error) {
-	s := &sketch{p: r.precision}
+func (r *reader) site(b placement.Brand, step siteStep, first Day) (*hll.Sketch, error) {
+	s := hll.New(r.precision)
 	if r.sites() == nil {
 		return s, nil
 	}
@@ -217,7 +218,7 @@ func (r *reader) site(b placement.Brand, step siteStep, first Day) (*sketch, err
 	}
 	p, ok := r.verified.unseal(tagSite, key, v)
 	if ok && len(p) > 0 {
-		s, ok = decodeSketch(r.precision, p[0], p[1:])
+		s, ok = hll.Decode(r.precision, p[0], p[1:])
 	}
 	if !ok || len(p) == 0 {
 		return nil, corruptf("the site sketch of brand %q from %s on: checksum does not hold", b, first)
@@ -249,7 +250,7 @@ func (r *reader) siteSpan(step siteStep, d Day) Period {
 
 // mergeSite adds the visits of all pages of a brand in a period to a sketch: of
 // whole months, then whole weeks, then days.
-func (r *reader) mergeSite(to *sketch, b placement.Brand, p Period) error {
+func (r *reader) mergeSite(to *hll.Sketch, b placement.Brand, p Period) error {
 	for d := p.First; d <= p.Last; {
 		step, span := siteDay, Period{d, d}
 		for _, longer := range []siteStep{siteMonth, siteWeek} {
@@ -262,7 +263,7 @@ func (r *reader) mergeSite(to *sketch, b placement.Brand, p Period) error {
 		if err != nil {
 			return err
 		}
-		to.merge(s)
+		to.Merge(s)
 		d = span.Last + 1
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -111,13 +112,13 @@ func (w *writer) closeSketchDay(d *sketchDay) error {
 // addToSite adds hashes to a site sketch.
 func (w *writer) addToSite(b placement.Brand, step siteStep, first Day, hashes []uint64) error {
 	s, err := w.site(b, step, first)
-	if err != nil || s.add(hashes) == 0 {
+	if err != nil || s.Add(hashes) == 0 {
 		return err
 	}
 	return w.putSite(b, step, first, s)
 }
 
-func (w *writer) putSite(b placement.Brand, step siteStep, first Day, s *sketch) error {
+func (w *writer) putSite(b placement.Brand, step siteStep, first Day, s *hll.Sketch) error {
 	key := siteKey(b, step, first)
 	if err := w.sites().Put(key, sealSketch(tagSite, key, s)); err != nil {
 		return fmt.Errorf("site sketch of %s: %w", first, err)
@@ -243,15 +244,15 @@ func (w *writer) deleteSites(gone map[Day]bool) error {
 		if s.step == siteDay {
 			continue
 		}
-		sum := &sketch{p: w.precision}
+		sum := hll.New(w.precision)
 		for d := range w.siteSpan(s.step, s.first).Days() {
 			day, err := w.site(s.brand, siteDay, d)
 			if err != nil {
 				return err
 			}
-			sum.merge(day)
+			sum.Merge(day)
 		}
-		if sum.estimate() == 0 {
+		if sum.Estimate() == 0 {
 			continue
 		}
 		if err := w.putSite(s.brand, s.step, s.first, sum); err != nil {

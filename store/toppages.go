@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"slices"
+
+	"cohort/store/internal/hll"
 )
 
 // The pages with the largest unions over several days are found without making the
@@ -34,7 +36,7 @@ func (r *reader) topPages(n int, periods []Period) ([]PageEstimate, error) {
 	}
 	var top []PageEstimate
 	for _, s := range sums {
-		bound := float64(s.bound) * (1 + topSlack*stdError(r.precision))
+		bound := float64(s.bound) * (1 + topSlack*hll.StdError(r.precision))
 		if len(top) >= n && bound < float64(top[n-1].Count) {
 			break
 		}
@@ -42,11 +44,11 @@ func (r *reader) topPages(n int, periods []Period) ([]PageEstimate, error) {
 		if !ok {
 			return nil, corruptf("page number %d has visits and no name", s.page)
 		}
-		to := &sketch{p: r.precision}
+		to := hll.New(r.precision)
 		if err := r.mergePage(to, p, periods); err != nil {
 			return nil, err
 		}
-		top = append(top, PageEstimate{p, Estimate{to.estimate(), stdError(r.precision)}})
+		top = append(top, PageEstimate{p, Estimate{to.Estimate(), hll.StdError(r.precision)}})
 		slices.SortFunc(top, comparePages)
 		top = top[:min(len(top), n)]
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 
 	"github.com/axiomhq/hyperloglog"
 )
@@ -50,7 +51,7 @@ func (r *reader) visitDays(p Period) ([]Day, error) {
 // may overlap. Cost: some microseconds a day with visits, ten where its sketch is
 // dense.
 func (s *Snapshot) Uniques(p Page, periods ...Period) (Estimate, error) {
-	return s.estimated("uniques of page "+p.Name, func(to *sketch) error { return s.mergePage(to, p, periods) })
+	return s.estimated("uniques of page "+p.Name, func(to *hll.Sketch) error { return s.mergePage(to, p, periods) })
 }
 
 // Sketch returns the merged sketch of a page, which is the caller's: to be merged
@@ -58,11 +59,11 @@ func (s *Snapshot) Uniques(p Page, periods ...Period) (Estimate, error) {
 // [placement.Mixed.Hash].
 func (s *Snapshot) Sketch(p Page, periods ...Period) (l *hyperloglog.Sketch, err error) {
 	err = s.do("sketch of page "+p.Name, func() error {
-		to := &sketch{p: s.precision}
+		to := hll.New(s.precision)
 		if err := s.mergePage(to, p, periods); err != nil {
 			return err
 		}
-		l = to.library()
+		l = to.Library()
 		return nil
 	})
 	return l, err
@@ -81,7 +82,7 @@ func (s *Snapshot) SiteBrands() (brands []placement.Brand, err error) {
 // periods, which may overlap. Cost: one sketch a whole calendar month, week or day,
 // 20 microseconds each, and what is not folded.
 func (s *Snapshot) SiteUniques(b placement.Brand, periods ...Period) (Estimate, error) {
-	return s.estimated(fmt.Sprintf("uniques of brand %q", b), func(to *sketch) error {
+	return s.estimated(fmt.Sprintf("uniques of brand %q", b), func(to *hll.Sketch) error {
 		for _, p := range disjoint(periods) {
 			days, err := s.sketchDaysIn(p)
 			if err != nil {
@@ -95,7 +96,7 @@ func (s *Snapshot) SiteUniques(b placement.Brand, periods ...Period) (Estimate, 
 			}
 			s.view.visitsBetween(p, func(k visitKey, o *visitOps) bool {
 				if o.brand == b {
-					to.add(s.view.visitsOf(k))
+					to.Add(s.view.visitsOf(k))
 				}
 				return true
 			})
@@ -137,13 +138,13 @@ func (s *Snapshot) VisitsHolding(id string) (held []PageDay, err error) {
 	return held, err
 }
 
-func (s *Snapshot) estimated(what string, merge func(to *sketch) error) (e Estimate, err error) {
+func (s *Snapshot) estimated(what string, merge func(to *hll.Sketch) error) (e Estimate, err error) {
 	err = s.do(what, func() error {
-		to := &sketch{p: s.precision}
+		to := hll.New(s.precision)
 		if err := merge(to); err != nil {
 			return err
 		}
-		e = Estimate{to.estimate(), stdError(s.precision)}
+		e = Estimate{to.Estimate(), hll.StdError(s.precision)}
 		return nil
 	})
 	return e, err
@@ -168,7 +169,7 @@ func disjoint(periods []Period) []Period {
 }
 
 // mergePage adds a page's visits in the periods to a sketch.
-func (r *reader) mergePage(to *sketch, p Page, periods []Period) error {
+func (r *reader) mergePage(to *hll.Sketch, p Page, periods []Period) error {
 	for _, period := range disjoint(periods) {
 		days, err := r.visitDays(period)
 		if err != nil {
@@ -217,7 +218,7 @@ func (r *reader) visitsHolding(b placement.Brand, hash uint64) (held []PageDay, 
 	for _, d := range days {
 		var pages []uint32
 		err := r.eachSketch(d, true, func(e blockEntry, kind byte, data []byte) error {
-			if names[e.page].Brand == b && sketchHolds(r.precision, kind, data, hash) {
+			if names[e.page].Brand == b && hll.HoldsEncoded(r.precision, kind, data, hash) {
 				pages = append(pages, e.page)
 			}
 			return nil

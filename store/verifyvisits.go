@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"cohort/placement"
+	"cohort/store/internal/hll"
 )
 
 // visits checks the pages and their sketches, and that the sketches of all pages of a
@@ -36,7 +37,7 @@ func (v *verifier) visits(ctx context.Context) error {
 		}
 		return nil
 	})
-	union := make(map[string]*sketch) // by key of a site
+	union := make(map[string]*hll.Sketch) // by key of a site
 	for d := range days {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -68,7 +69,7 @@ func (v *verifier) visits(ctx context.Context) error {
 }
 
 // sketchesOf checks the sketches of a day, and adds them to the sites they are part of.
-func (v *verifier) sketchesOf(d Day, names map[uint32]Page, union map[string]*sketch) error {
+func (v *verifier) sketchesOf(d Day, names map[uint32]Page, union map[string]*hll.Sketch) error {
 	return v.eachSketch(d, true, func(e blockEntry, kind byte, data []byte) error {
 		where := fmt.Sprintf("page %d, sketch of %s", e.page, d)
 		p, ok := names[e.page]
@@ -76,12 +77,12 @@ func (v *verifier) sketchesOf(d Day, names map[uint32]Page, union map[string]*sk
 			v.fault(where, corruptf("no page has the number"))
 			return nil
 		}
-		s, ok := decodeSketch(v.precision, kind, data)
+		s, ok := hll.Decode(v.precision, kind, data)
 		if !ok {
 			v.fault(where, corruptf("it does not hold together"))
 			return nil
 		}
-		if got := s.estimate(); got != e.estimate {
+		if got := s.Estimate(); got != e.estimate {
 			v.fault(where, corruptf("it is of %d, where %d is noted", got, e.estimate))
 		}
 		for _, step := range []siteStep{siteDay, siteWeek, siteMonth} {
@@ -91,16 +92,16 @@ func (v *verifier) sketchesOf(d Day, names map[uint32]Page, union map[string]*sk
 	})
 }
 
-func addTo(union map[string]*sketch, b placement.Brand, step siteStep, first Day, s *sketch) {
+func addTo(union map[string]*hll.Sketch, b placement.Brand, step siteStep, first Day, s *hll.Sketch) {
 	key := string(siteKey(b, step, first))
 	if union[key] == nil {
-		union[key] = &sketch{p: s.p}
+		union[key] = hll.New(s.Precision())
 	}
-	union[key].merge(s)
+	union[key].Merge(s)
 }
 
-func sameSketch(a, b *sketch) bool {
-	kindA, dataA := a.encode()
-	kindB, dataB := b.encode()
+func sameSketch(a, b *hll.Sketch) bool {
+	kindA, dataA := a.Encode()
+	kindB, dataB := b.Encode()
 	return kindA == kindB && bytes.Equal(dataA, dataB)
 }

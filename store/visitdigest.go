@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"slices"
+
+	"cohort/store/internal/hll"
 )
 
 // digestVisits adds what the store knows of visits: nothing where there are none.
@@ -39,11 +41,11 @@ func (s *Snapshot) digestSketches(d *digester, day Day, names map[uint32]Page) e
 		rows = append(rows, row{names[page], sha256.Sum256(append([]byte{kind}, data...))})
 	}
 	merged := func(page uint32) error {
-		sum := &sketch{p: s.precision}
+		sum := hll.New(s.precision)
 		if err := s.mergeDay(sum, day, page); err != nil {
 			return err
 		}
-		kind, data := sum.encode()
+		kind, data := sum.Encode()
 		add(page, kind, data)
 		return nil
 	}

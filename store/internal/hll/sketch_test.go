@@ -1,4 +1,4 @@
-package store
+package hll
 
 import (
 	"math"
@@ -14,24 +14,24 @@ import (
 // FuzzDecodeSketch reads any bytes as a sketch: what is taken the library takes
 // too, with the same estimate, and encodes to the same bytes.
 func FuzzDecodeSketch(f *testing.F) {
-	f.Add(uint8(14), byte(sketchSparse), []byte{1, 2, 3})
-	f.Add(uint8(10), byte(sketchDense), make([]byte, 1<<10))
-	f.Add(uint8(14), byte(sketchSparse), []byte{0x80, 0})
+	f.Add(uint8(14), byte(Sparse), []byte{1, 2, 3})
+	f.Add(uint8(10), byte(Dense), make([]byte, 1<<10))
+	f.Add(uint8(14), byte(Sparse), []byte{0x80, 0})
 	f.Fuzz(func(t *testing.T, p uint8, kind byte, data []byte) {
-		p = minPrecision + p%(maxPrecision-minPrecision+1)
-		s, ok := decodeSketch(p, kind, data)
+		p = MinPrecision + p%(MaxPrecision-MinPrecision+1)
+		s, ok := Decode(p, kind, data)
 		if !ok {
 			return
 		}
-		if k, d := s.encode(); k != kind || !slices.Equal(d, data) {
+		if k, d := s.Encode(); k != kind || !slices.Equal(d, data) {
 			t.Fatalf("kind %d % x encodes to kind %d % x", kind, data, k, d)
 		}
-		if got, want := s.estimate(), s.library().Estimate(); got != want {
+		if got, want := s.Estimate(), s.Library().Estimate(); got != want {
 			t.Fatalf("estimate %d, the library's %d", got, want)
 		}
 		for range 3 {
 			h := rand.Uint64()
-			if got, want := sketchHolds(p, kind, data, h), s.holds(h); got != want {
+			if got, want := HoldsEncoded(p, kind, data, h), s.Holds(h); got != want {
 				t.Fatalf("holds %x: %v undecoded, %v decoded", h, got, want)
 			}
 		}
@@ -52,13 +52,13 @@ func TestSketchIsTheLibrarys(t *testing.T) {
 		}
 		return h
 	}
-	for _, p := range []uint8{minPrecision, 12, defaultPrecision} {
+	for _, p := range []uint8{MinPrecision, 12, DefaultPrecision} {
 		for _, most := range []int{1, 30, 5 << p / 16} {
 			lib, err := hyperloglog.NewSketch(p, true)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, other := &sketch{p: p}, &sketch{p: p}
+			s, other := &Sketch{p: p}, &Sketch{p: p}
 			for range 8 {
 				hashes := make([]uint64, r.IntN(most+1))
 				for i := range hashes {
@@ -67,21 +67,21 @@ func TestSketchIsTheLibrarys(t *testing.T) {
 				}
 				if len(hashes) < 300 && r.IntN(2) == 0 {
 					for _, h := range hashes {
-						held := s.holds(h)
-						if changed := s.add([]uint64{h}); held != (changed == 0) {
+						held := s.Holds(h)
+						if changed := s.Add([]uint64{h}); held != (changed == 0) {
 							t.Fatalf("p %d: holds %x: %v, adding it changed %d", p, h, held, changed)
 						}
 					}
 				} else {
-					part := &sketch{p: p}
-					part.add(hashes)
-					before := part.estimate()
-					s.merge(part)
-					if part.estimate() != before {
+					part := &Sketch{p: p}
+					part.Add(hashes)
+					before := part.Estimate()
+					s.Merge(part)
+					if part.Estimate() != before {
 						t.Fatal("merging changed its source")
 					}
 				}
-				other.add(hashes)
+				other.Add(hashes)
 				compareSketches(t, s, lib)
 			}
 			compareSketches(t, other, lib)
@@ -89,24 +89,24 @@ func TestSketchIsTheLibrarys(t *testing.T) {
 	}
 }
 
-func compareSketches(t *testing.T, s *sketch, lib *hyperloglog.Sketch) {
+func compareSketches(t *testing.T, s *Sketch, lib *hyperloglog.Sketch) {
 	t.Helper()
-	if got, want := s.estimate(), lib.Estimate(); got != want {
+	if got, want := s.Estimate(), lib.Estimate(); got != want {
 		t.Fatalf("p %d: estimate %d, the library's %d", s.p, got, want)
 	}
 	want, err := lib.MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.library().MarshalBinary()
+	got, err := s.Library().MarshalBinary()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(got, want) {
 		t.Fatalf("p %d: the state is not the library's", s.p)
 	}
-	kind, data := s.encode()
-	back, ok := decodeSketch(s.p, kind, data)
+	kind, data := s.Encode()
+	back, ok := Decode(s.p, kind, data)
 	if !ok || !slices.Equal(back.keys, s.keys) || !slices.Equal(back.regs, s.regs) {
 		t.Fatalf("p %d: decoding gives another sketch", s.p)
 	}
@@ -121,8 +121,8 @@ func TestSketchErrors(t *testing.T) {
 	var squares, worst float64
 	exact := 0
 	for run := range runs {
-		s := &sketch{p: defaultPrecision}
-		if got := s.estimate(); got != 0 {
+		s := &Sketch{p: DefaultPrecision}
+		if got := s.Estimate(); got != 0 {
 			t.Errorf("the empty set is estimated at %d", got)
 		}
 		n := 0
@@ -132,8 +132,8 @@ func TestSketchErrors(t *testing.T) {
 			for ; n < size; n++ {
 				hashes = append(hashes, placement.MixSnowflake(uint64(run)<<50+uint64(n)<<12).Hash())
 			}
-			s.add(hashes)
-			e := math.Abs(float64(s.estimate())/float64(size) - 1)
+			s.Add(hashes)
+			e := math.Abs(float64(s.Estimate())/float64(size) - 1)
 			squares += e * e
 			worst = max(worst, e)
 			if size == 1 && e == 0 {

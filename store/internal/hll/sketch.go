@@ -1,4 +1,4 @@
-package store
+package hll
 
 import (
 	"encoding/binary"
@@ -9,40 +9,33 @@ import (
 	"github.com/axiomhq/hyperloglog"
 )
 
-// sketch is the state of an axiomhq/hyperloglog sketch (HyperLogLog++, Heule,
-// Nunkesser and Hall, EDBT 2013), kept by ourselves for three reasons: the
-// library's Estimate changes the sketch it is asked of, its encoding depends on
-// the order of insertion, and 3 million sketches of a few ids each are read and
-// merged faster as sorted lists. The states are the library's own, compared with
-// it by tests; what a dense one estimates is left to it.
-//
-//   - sparse: keys, ascending. A key is the top 25 bits of a hash, doubled; where
-//     the bits of them past the first p are all zero, it is 25 bits, then the
-//     number of zeros that follow, plus one, in six bits, then a one. Below some
-//     thousand ids this is as good as a list of them.
-//   - dense, from where the sparse encoding is longer: 1<<p registers, each the
-//     greatest number of zeros, plus one, behind its p bits.
-//
-// A sketch is the caller's; bytes it was decoded from are not kept.
-type sketch struct {
+// Sketch is the state of one sketch. It is the caller's, and for one goroutine;
+// bytes it was decoded from are not kept.
+type Sketch struct {
 	p    uint8
 	keys []uint32 // sparse
 	regs []uint8  // dense, or nil while sparse
 }
 
-// Precisions: 1<<p registers, a standard error of 1.04/√(1<<p).
+// New returns the empty sketch of a precision.
+func New(p uint8) *Sketch { return &Sketch{p: p} }
+
+// Precision returns p: a dense sketch has 1<<p registers.
+func (s *Sketch) Precision() uint8 { return s.p }
+
+// Precisions, and their standard errors.
 const (
-	minPrecision     = 10 // 3.25 %
-	defaultPrecision = 14 // 0.81 %
-	maxPrecision     = 16 // 0.41 %
+	MinPrecision     = 10 // 3.25 %
+	DefaultPrecision = 14 // 0.81 %
+	MaxPrecision     = 16 // 0.41 %
 
 	sparsePrecision = 25
 	sparseSlots     = 1 << sparsePrecision
 )
 
-// stdError is the standard error of dense sketches, a fraction (Flajolet, Fusy,
+// StdError is the standard error of dense sketches, a fraction (Flajolet, Fusy,
 // Gandouet and Meunier, HyperLogLog, AofA 2007).
-func stdError(p uint8) float64 { return 1.04 / math.Sqrt(float64(uint32(1)<<p)) }
+func StdError(p uint8) float64 { return 1.04 / math.Sqrt(float64(uint32(1)<<p)) }
 
 // sparseKey returns what a sparse sketch keeps of a hash.
 func sparseKey(hash uint64, p uint8) uint32 {
@@ -69,9 +62,9 @@ func register(hash uint64, p uint8) (index uint32, rho uint8) {
 	return uint32(hash >> (64 - p)), uint8(zeros + 1)
 }
 
-// add adds hashes, and returns how many of them changed the sketch. Cost: the
+// Add adds hashes, and returns how many of them changed the sketch. Cost: the
 // sorting of the hashes, and the length of a sparse sketch.
-func (s *sketch) add(hashes []uint64) (changed uint64) {
+func (s *Sketch) Add(hashes []uint64) (changed uint64) {
 	if s.regs != nil {
 		for _, h := range hashes {
 			if i, rho := register(h, s.p); rho > s.regs[i] {
@@ -93,8 +86,8 @@ func (s *sketch) add(hashes []uint64) (changed uint64) {
 	return changed
 }
 
-// merge adds all that another sketch of the same precision holds.
-func (s *sketch) merge(o *sketch) {
+// Merge adds all that another sketch of the same precision holds.
+func (s *Sketch) Merge(o *Sketch) {
 	switch {
 	case o.regs != nil:
 		if s.regs == nil {
@@ -129,7 +122,7 @@ func unite(a, b []uint32) []uint32 {
 
 // densify makes a sparse sketch dense where that is shorter. What a sketch is
 // depends on what it holds alone, not on how that came.
-func (s *sketch) densify() {
+func (s *Sketch) densify() {
 	if len(s.keys) < 1<<s.p/5 { // a key takes five bytes at most
 		return
 	}
@@ -143,22 +136,22 @@ func (s *sketch) densify() {
 	}
 }
 
-func (s *sketch) toDense() {
+func (s *Sketch) toDense() {
 	s.regs = make([]uint8, 1<<s.p)
 	s.raise(s.keys)
 	s.keys = nil
 }
 
 // raise raises registers to what sparse keys say.
-func (s *sketch) raise(keys []uint32) {
+func (s *Sketch) raise(keys []uint32) {
 	for _, k := range keys {
 		i, rho := denseOf(k, s.p)
 		s.regs[i] = max(s.regs[i], rho)
 	}
 }
 
-// holds reports whether adding the hash would change nothing.
-func (s *sketch) holds(hash uint64) bool {
+// Holds reports whether adding the hash would change nothing.
+func (s *Sketch) Holds(hash uint64) bool {
 	if s.regs != nil {
 		i, rho := register(hash, s.p)
 		return s.regs[i] >= rho
@@ -167,14 +160,14 @@ func (s *sketch) holds(hash uint64) bool {
 	return ok
 }
 
-// estimate returns the estimated number of distinct hashes. That of a sparse
+// Estimate returns the estimated number of distinct hashes. That of a sparse
 // sketch is linear counting in 2^25 slots: exact at 0 and 1, and off by about n²
 // in 2^26 at n.
-func (s *sketch) estimate() uint64 {
+func (s *Sketch) Estimate() uint64 {
 	if s.regs == nil {
 		return sparseEstimate(len(s.keys))
 	}
-	l := s.library()
+	l := s.Library()
 	return l.Estimate()
 }
 
@@ -182,11 +175,11 @@ func sparseEstimate(keys int) uint64 {
 	return uint64(-sparseSlots * math.Log1p(-float64(keys)/sparseSlots))
 }
 
-// library returns the sketch as one of the library's.
-func (s *sketch) library() *hyperloglog.Sketch {
-	kind, data := s.encode()
+// Library returns the sketch as one of the library's.
+func (s *Sketch) Library() *hyperloglog.Sketch {
+	kind, data := s.Encode()
 	b := []byte{2, s.p, 0, 2 - kind}
-	if kind == sketchDense {
+	if kind == Dense {
 		b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
 	} else {
 		last := uint32(0)
@@ -199,23 +192,24 @@ func (s *sketch) library() *hyperloglog.Sketch {
 	}
 	l := new(hyperloglog.Sketch)
 	if err := l.UnmarshalBinary(append(b, data...)); err != nil {
-		panic("store: a sketch that the library does not take: " + err.Error()) // decodeSketch checks as it does
+		panic("hll: a sketch that the library does not take: " + err.Error()) // Decode checks as it does
 	}
 	return l
 }
 
-// A sketch in the file is its kind, which stands elsewhere, and its data: of a
-// sparse one its keys, unsigned varints, each the distance from the one before;
-// of a dense one its registers, a byte each. They are the payloads of the
-// library's own format, version 2, without its lengths.
+// The kinds of an encoded sketch, which stand beside its data: of a sparse one its
+// keys, unsigned varints, each the distance from the one before; of a dense one its
+// registers, a byte each. They are the payloads of the library's own format, version
+// 2, without its lengths.
 const (
-	sketchSparse = 1
-	sketchDense  = 2
+	Sparse = 1
+	Dense  = 2
 )
 
-func (s *sketch) encode() (kind byte, data []byte) {
+// Encode returns the kind and the data. Those of a dense sketch are its own registers.
+func (s *Sketch) Encode() (kind byte, data []byte) {
 	if s.regs != nil {
-		return sketchDense, s.regs
+		return Dense, s.regs
 	}
 	data = make([]byte, 0, 4*len(s.keys))
 	last := uint32(0)
@@ -223,19 +217,19 @@ func (s *sketch) encode() (kind byte, data []byte) {
 		data = binary.AppendUvarint(data, uint64(k-last))
 		last = k
 	}
-	return sketchSparse, data
+	return Sparse, data
 }
 
-// decodeSketch reads a sketch, or says that the data is none. It shares nothing
+// Decode reads a sketch, or says that the data is none. It shares nothing
 // with the data.
-func decodeSketch(p uint8, kind byte, data []byte) (*sketch, bool) {
-	s := &sketch{p: p}
+func Decode(p uint8, kind byte, data []byte) (*Sketch, bool) {
+	s := &Sketch{p: p}
 	top := 64 - p + 1
 	switch {
-	case kind == sketchDense && len(data) == 1<<p:
+	case kind == Dense && len(data) == 1<<p:
 		s.regs = slices.Clone(data)
 		return s, slices.Max(data) <= top
-	case kind != sketchSparse || len(data) > 1<<p:
+	case kind != Sparse || len(data) > 1<<p:
 		return s, false
 	}
 	s.keys = make([]uint32, 0, len(data)/3+1)
@@ -254,10 +248,10 @@ func decodeSketch(p uint8, kind byte, data []byte) (*sketch, bool) {
 	return s, true
 }
 
-// sketchHolds is holds of a sketch that was not decoded; one that is no sketch
+// HoldsEncoded is Holds of a sketch that was not decoded; one that is no sketch
 // holds nothing.
-func sketchHolds(p uint8, kind byte, data []byte, hash uint64) bool {
-	if kind == sketchDense {
+func HoldsEncoded(p uint8, kind byte, data []byte, hash uint64) bool {
+	if kind == Dense {
 		i, rho := register(hash, p)
 		return int(i) < len(data) && data[i] >= rho
 	}
