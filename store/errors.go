@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"cohort/placement"
+	"cohort/store/internal/damage"
 )
 
 // Errors that callers can match with errors.Is. An id that does not parse is
@@ -21,7 +22,7 @@ var (
 	// ErrClosed: the store, or the snapshot, has been closed.
 	ErrClosed = errors.New("store is closed")
 	// ErrCorrupt: the file is damaged; the error names what and where.
-	ErrCorrupt = errors.New("store is damaged")
+	ErrCorrupt = damage.Err
 	// ErrNewerFormat: the file was written by a later version of this library.
 	ErrNewerFormat = errors.New("store has a newer format")
 	// ErrMismatch: an option differs from what the store was created with.

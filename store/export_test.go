@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"cohort/placement"
+	"cohort/store/internal/boltfile"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	bolt "go.etcd.io/bbolt"
@@ -149,8 +150,8 @@ func UsedPages(path string) (pages, size int, err error) {
 		return 0, 0, err
 	}
 	defer f.Close()
-	m, err := readHead(f)
-	return int(m.used), m.pageSize, err
+	m, err := boltfile.ReadHead(f)
+	return int(m.Used), m.PageSize, err
 }
 
 // Sums compares what is kept twice in the file: the totals of the days and the

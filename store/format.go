@@ -2,11 +2,11 @@ package store
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc32"
 	"slices"
 
 	"cohort/placement"
+	"cohort/store/internal/damage"
 )
 
 // This file has the buckets, tags and seals, and the layouts of small records,
@@ -344,9 +344,7 @@ func unsealFolded(key, v []byte) (uint64, error) {
 	return binary.LittleEndian.Uint64(p), nil
 }
 
-func corruptf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrCorrupt, fmt.Sprintf(format, args...))
-}
+func corruptf(format string, args ...any) error { return damage.Errorf(format, args...) }
 
 // journalState says where the journal stands: the last record that is not
 // needed any more, and the id of the log beside the file that holds records, 0

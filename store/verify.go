@@ -6,8 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"os"
+
+	"cohort/store/internal/boltfile"
 )
 
 // Fault is one thing that is wrong in a store.
@@ -71,7 +72,7 @@ func (db *DB) Verify(ctx context.Context, opts VerifyOptions) (Verified, error) 
 		return Verified{}, fmt.Errorf("verify: %w", err)
 	}
 	defer func() { _ = v.tx.Rollback() }() // a read transaction has nothing to lose
-	if head.txid == uint64(v.tx.ID()) {
+	if head.TxID == uint64(v.tx.ID()) {
 		v.pages(file, head)
 	}
 	for _, part := range []func(*verifier, context.Context) error{
@@ -114,7 +115,7 @@ type verifier struct {
 
 // begin takes a view of the store, and the file's head that goes with it: no commit
 // is made in between. Checksums are computed anew.
-func (v *verifier) begin(db *DB, file *os.File) (head boltMeta, err error) {
+func (v *verifier) begin(db *DB, file *os.File) (head boltfile.Head, err error) {
 	db.writeMu.Lock()
 	defer db.writeMu.Unlock()
 	err = guarded(func() error {
@@ -127,11 +128,11 @@ func (v *verifier) begin(db *DB, file *os.File) (head boltMeta, err error) {
 	if err != nil {
 		return head, err
 	}
-	if head, err = readHead(file); err != nil {
+	if head, err = boltfile.ReadHead(file); err != nil {
 		v.fault("heads of the file", err)
 		return head, nil
 	}
-	if head.heads < 2 || head.txid != uint64(v.tx.ID()) {
+	if head.Valid < 2 || head.TxID != uint64(v.tx.ID()) {
 		v.fault("heads of the file", corruptf("one of the two is damaged"))
 	}
 	return head, nil
@@ -165,7 +166,7 @@ func VerifyPages(path string, fault func(Fault)) (Verified, error) {
 	}
 	defer file.Close()
 	v := verifier{opts: VerifyOptions{Fault: fault}, broken: make(map[string]bool)}
-	head, err := readHead(file)
+	head, err := boltfile.ReadHead(file)
 	if err != nil {
 		v.fault("heads of the file", err)
 		return v.done, nil
@@ -175,9 +176,9 @@ func VerifyPages(path string, fault func(Fault)) (Verified, error) {
 }
 
 // pages checks the structure of the file's pages, those of the head's commit.
-func (v *verifier) pages(file *os.File, head boltMeta) {
-	c := pageCheck{file: file, meta: head, seen: make([]uint64, head.used/64+1), all: true}
-	c.fault = func(path [][]byte, err error) {
+func (v *verifier) pages(file *os.File, head boltfile.Head) {
+	w := boltfile.NewWalk(file, head)
+	w.Fault = func(path [][]byte, err error) {
 		v.fault(pathName(path), err)
 		if len(path) < 2 {
 			v.unreadable = true
@@ -185,16 +186,10 @@ func (v *verifier) pages(file *os.File, head boltMeta) {
 			v.broken[brokenKey(path[0], path[1])] = true
 		}
 	}
-	met := func() (n uint64) {
-		for _, word := range c.seen {
-			n += uint64(bits.OnesCount64(word))
-		}
-		return n
-	}
-	v.check("free pages", c.freelist)
-	free := met()
-	v.check("pages", func() error { return c.bucket(head.root, nil, 0) })
-	v.done.Pages = met() - free
+	v.check("free pages", w.Freelist)
+	free := w.Met()
+	v.check("pages", w.Buckets)
+	v.done.Pages = w.Met() - free
 }
 
 func brokenKey(bucket, key []byte) string { return string(bucket) + "/" + string(key) }
