@@ -3,10 +3,10 @@
 //
 // A [Union] gathers what lies in a chunk of any number of stored sets, by
 // container: the 65,536 positions that share their upper half. An [Expr] is a set
-// put together of unions by and, or, xor and and-not. An [Evaluator] works
-// expressions out one container after the other: it counts ([Evaluator.Count]),
-// counts the intersections of the first sets of several ([Evaluator.Prefixes]), or
-// writes a set down ([Evaluator.Append]).
+// put together of unions by and, or, xor and and-not, or by comparing numbers in bit
+// slices ([AtLeast]). An [Evaluator] works expressions out one container after the
+// other: it counts ([Evaluator.Count]), counts the intersections of the first sets
+// of several ([Evaluator.Prefixes]), or writes a set down ([Evaluator.Append]).
 //
 // # How
 //

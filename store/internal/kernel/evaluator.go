@@ -9,6 +9,7 @@ type Evaluator struct {
 
 	listed []container   // of the container at hand
 	rows   [][]container // of the container at hand
+	united []container   // members of current, where they are of several lists
 	pages  pages         // bytes of made containers
 	few    []uint16
 
@@ -82,6 +83,10 @@ func (x *Expr) first() *Union {
 func (e *Evaluator) count(x *Expr, key int) int {
 	if x.union != nil || x.op == Or {
 		return e.countUnion(e.operand(x, key))
+	}
+	if x.op == atLeast {
+		e.atLeast(x, key, false)
+		return e.current.count
 	}
 	if x.op == Xor {
 		a, b := e.operand(x.terms[0].x, key), e.operand(x.terms[1].x, key)

@@ -11,13 +11,16 @@ const (
 	Or
 	Xor
 	AndNot
+
+	atLeast // of slices, by AtLeast alone
 )
 
 // Expr is a set expression over unions.
 type Expr struct {
 	union *Union // a leaf, or
-	op    Op     // an operation: a row of terms for And and AndNot, else of two
+	op    Op     // an operation: a row of terms for And and AndNot, of slices for atLeast, else of two
 	terms []term // the first is And
+	least uint64 // of atLeast: bit i is that of slice i
 }
 
 // term is one step of a row of intersections and differences.
@@ -78,6 +81,9 @@ func (e *Evaluator) operand(x *Expr, key int) []container {
 			return a
 		}
 		return slices.Concat(a, b)
+	case x.op == atLeast:
+		e.atLeast(x, key, true)
+		return e.made(e.take())
 	case x.op == Xor:
 		return e.made(e.xor(e.operand(x.terms[0].x, key), e.operand(x.terms[1].x, key)))
 	}

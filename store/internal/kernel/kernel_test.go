@@ -116,6 +116,9 @@ func randomExpr(t *testing.T, rng *rand.Rand, depth int) (*Expr, *roaring.Bitmap
 		}
 		return Leaf(u), union
 	}
+	if rng.IntN(4) == 0 {
+		return randomAtLeast(t, rng)
+	}
 	x, a := randomExpr(t, rng, depth-1)
 	y, b := randomExpr(t, rng, depth-1)
 	switch op := Op(rng.IntN(4)); op {
@@ -128,6 +131,37 @@ func randomExpr(t *testing.T, rng *rand.Rand, depth int) (*Expr, *roaring.Bitmap
 	default:
 		return Combine(op, x, y), roaring.AndNot(a, b)
 	}
+}
+
+// randomAtLeast makes a comparison of random numbers.
+func randomAtLeast(t *testing.T, rng *rand.Rand) (*Expr, *roaring.Bitmap) {
+	t.Helper()
+	n := 1 + rng.IntN(9)
+	if rng.IntN(8) == 0 {
+		n = 64
+	}
+	least := max(rng.Uint64()>>(64-n)>>rng.IntN(n)<<rng.IntN(3)&(1<<n-1), 1)
+	numbers := make([]uint64, 1<<testWidth)
+	unions := make([]*Union, n)
+	for i := range unions {
+		set := roaring.New()
+		if rng.IntN(6) > 0 {
+			set = randomSet(rng)
+		}
+		for _, pos := range set.ToArray() {
+			numbers[pos-testBase] |= 1 << i
+		}
+		unions[i] = new(Union)
+		unions[i].Begin(testBase, testWidth, 1)
+		addTo(t, unions[i], set, rng)
+	}
+	want := roaring.New()
+	for i, number := range numbers {
+		if number >= least {
+			want.Add(testBase + uint32(i))
+		}
+	}
+	return AtLeast(least, n, func(i int) *Union { return unions[i] }), want
 }
 
 // compare works out some expressions in every way, and compares with roaring.
