@@ -198,38 +198,35 @@ func (p *parser) number() (bound, error) {
 	return beyond, nil
 }
 
-// fieldRange is the ids whose value of a field lies in a range within the field's own.
-type fieldRange struct {
-	field     store.Field
-	low, high int64
-	not       bool
-	numbers   []uint32
-}
-
-func (n fieldRange) chunks() []uint32 { return n.numbers }
-
 // values plans a comparison. It is empty where the field has no values.
 func (p *planner) values(x valueSet) (node, error) {
 	f, err := p.field(x.field)
 	if err != nil || f.Count == 0 {
 		return nothing{}, err
 	}
-	n := fieldRange{field: f, not: x.not}
-	n.low, n.high = f.Limits()
-	switch {
-	case x.low.above || x.low.value > n.high || !x.high.above && x.high.value < n.low:
-		if !x.not {
+	least, greatest := f.Limits()
+	low, high, not := x.low.value, x.high.value, x.not
+	if x.high.above {
+		high = greatest
+	}
+	if x.low.above || low > greatest || high < least {
+		if !not {
 			return nothing{}, nil
 		}
-		n.not = false // all that have a value
-	default:
-		n.low = max(n.low, x.low.value)
-		if !x.high.above {
-			n.high = min(n.high, x.high.value)
+		low, high, not = least, greatest, false // all that have a value
+	}
+	set, err := p.view.snap.FieldBetween(f, low, high)
+	if err == nil && not {
+		var all *store.Bits
+		if all, err = p.view.snap.FieldBetween(f, least, greatest); err == nil {
+			set = all.AndNot(set)
 		}
 	}
-	n.numbers, err = p.view.snap.FieldChunkNumbers(f)
-	return n, err
+	if err != nil {
+		return nil, err
+	}
+	numbers, err := p.view.snap.FieldChunkNumbers(f)
+	return made{set, numbers}, err
 }
 
 // field looks up a field and binds its brand. One never defined, or without a value

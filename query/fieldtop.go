@@ -60,17 +60,21 @@ func TopIDs(ctx context.Context, src Source, field string, x Expr, n int, opts .
 // range of one value, which may be that of millions, no more than a limit.
 func idsBetween(ctx context.Context, snap *store.Snapshot, field string, x Expr, low, high int64, limit int, opts []Option) ([]IDValue, error) {
 	limited := low == high
+	within := ValueIn(field, low, high)
+	if x != nil {
+		within = And(x, within)
+	}
 	set, at := roaring.New(), make(map[uint32]int64)
 	var brand placement.Brand
-	err := askField(ctx, snap, field, x, opts, func(q *fieldQuestion, chunk uint32) error {
+	err := askField(ctx, snap, field, within, opts, func(q *fieldQuestion, chunk uint32) error {
 		of, v, err := q.chunk(chunk)
 		if err != nil {
 			return err
 		}
 		brand = q.field.Brand
-		v.Exists = roaring.And(of, rangeSet(v, low, high))
-		set.Or(v.Exists)
+		set.Or(of)
 		if !limited {
+			v.Exists = of
 			v.Values(func(pos uint32, value int64) { at[pos] = value })
 		}
 		return nil

@@ -24,7 +24,7 @@ func bitsOf(snap *store.Snapshot, n node) (*store.Bits, error) {
 			return snap.Marked(n.event, n.days)
 		}
 		return n.set, nil
-	case every:
+	case made:
 		return n.set, nil
 	case operation:
 		return operationBits(snap, n)
@@ -62,8 +62,6 @@ func leafSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, error
 		return snap.SeenChunk(n.brand, chunk)
 	case saved:
 		return snap.SetChunk(n.set.Name, chunk)
-	case fieldRange:
-		return valuesIn(snap, n, chunk)
 	}
 	return nil, fmt.Errorf("%T is not a set of its own", n)
 }
@@ -76,7 +74,7 @@ func chunkSet(snap *store.Snapshot, n node, chunk uint32) (*roaring.Bitmap, erro
 		if n.set == nil {
 			return snap.Chunk(n.event, n.days, chunk)
 		}
-	case nothing, registered, saved, fieldRange:
+	case nothing, registered, saved:
 		return leafSet(snap, n, chunk)
 	}
 	set, err := bitsOf(snap, n)

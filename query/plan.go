@@ -25,8 +25,9 @@ type (
 		set     *store.Bits // nil where it is not made yet
 		numbers []uint32
 	}
-	// every is the ids marked on each of some days, at least one.
-	every struct {
+	// made is a set put together when it was planned: the ids marked on each of some
+	// days, those whose value of a field is in a range.
+	made struct {
 		set     *store.Bits
 		numbers []uint32
 	}
@@ -50,7 +51,7 @@ type (
 
 func (nothing) chunks() []uint32      { return nil }
 func (n union) chunks() []uint32      { return n.numbers }
-func (n every) chunks() []uint32      { return n.numbers }
+func (n made) chunks() []uint32       { return n.numbers }
 func (n registered) chunks() []uint32 { return n.numbers }
 func (n saved) chunks() []uint32      { return n.numbers }
 func (n operation) chunks() []uint32  { return n.numbers }
@@ -178,7 +179,7 @@ func (v *view) every(e store.Event, days store.Period) (node, error) {
 		}
 	}
 	numbers, err := v.snap.ChunkNumbers(e, oneDay(counts[0].Day))
-	return every{set, numbers}, err
+	return made{set, numbers}, err
 }
 
 // daysOf lists the stored days of an event within a period; none of one never

@@ -23,6 +23,8 @@ type Bits struct {
 	event string
 	line  *timeline
 	parts []part
+	// or a comparison of values,
+	between *between
 	// or what a function gives within some chunks.
 	computed func(chunk uint32) (*roaring.Bitmap, error)
 	numbers  []uint32

@@ -128,11 +128,7 @@ func compareBits(t *testing.T, snap *store.Snapshot, e store.Event, days []*roar
 		want := roaring.FastOr(days[first : last+1]...)
 		if rng.IntN(5) == 0 {
 			bits := snap.ChunkBits()
-			all := make([]uint32, 1<<(32-bits))
-			for i := range all {
-				all[i] = uint32(i)
-			}
-			return snap.Computed(all, func(c uint32) (*roaring.Bitmap, error) {
+			return snap.Computed(chunksOf(snap), func(c uint32) (*roaring.Bitmap, error) {
 				part := roaring.New()
 				part.AddRange(uint64(c)<<bits, uint64(c+1)<<bits)
 				part.And(want)
@@ -165,22 +161,37 @@ func compareBits(t *testing.T, snap *store.Snapshot, e store.Event, days []*roar
 		sets, wants = append(sets, x), append(wants, want)
 	}
 	comparePrefixes(t, snap, sets, wants)
+	compareSet(t, chunksOf(snap), "the first set", sets[0], wants[0])
+}
+
+// chunksOf are the numbers of all chunks that a store may have.
+func chunksOf(snap *store.Snapshot) []uint32 {
+	all := make([]uint32, 1<<(32-snap.ChunkBits()))
+	for i := range all {
+		all[i] = uint32(i)
+	}
+	return all
+}
+
+// compareSet compares a set within some chunks, counted and written down.
+func compareSet(t *testing.T, chunks []uint32, what string, x *store.Bits, want *roaring.Bitmap) {
+	t.Helper()
 	var count uint64
 	got := roaring.New()
-	for c := range uint32(1) << (32 - snap.ChunkBits()) {
-		n, err := sets[0].Count(c)
+	for _, c := range chunks {
+		n, err := x.Count(c)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", what, err)
 		}
-		part, err := sets[0].Bitmap(c)
+		part, err := x.Bitmap(c)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%s: %v", what, err)
 		}
 		count += n
 		got.Or(part)
 	}
-	if count != wants[0].GetCardinality() || !got.Equals(wants[0]) {
-		t.Fatalf("count %d, %d positions, want %d", count, got.GetCardinality(), wants[0].GetCardinality())
+	if count != want.GetCardinality() || !got.Equals(want) {
+		t.Fatalf("%s: count %d, %d positions, want %d", what, count, got.GetCardinality(), want.GetCardinality())
 	}
 }
 

@@ -21,6 +21,8 @@ type workspace struct {
 	out     []byte   // of a bitmap
 
 	set, cleared []uint32 // unfolded marks
+
+	sliced slicedChunk // of a comparison
 }
 
 // begin empties the workspace for a chunk.
@@ -42,7 +44,10 @@ func (w *workspace) union(sources int) *kernel.Union {
 // fill gathers what a set has in the chunk, and returns the expression of it, and
 // whether it is certainly empty. What an empty operand decides is not read.
 func (w *workspace) fill(x *Bits) (e *kernel.Expr, empty bool, err error) {
-	if x.x == nil {
+	switch {
+	case x.between != nil:
+		return w.between(x)
+	case x.x == nil:
 		u, err := w.leaf(x)
 		if err != nil {
 			return nil, false, err
