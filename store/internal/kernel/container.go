@@ -63,7 +63,10 @@ func run(r []byte) (start, length uint32) {
 // bitset is the bits of a container, as they are stored: bit v%8 of byte v/8.
 type bitset [bitsetBytes]byte
 
-func (b *bitset) has(v uint16) bool { return b[v>>3]>>(v&7)&1 != 0 }
+func (b *bitset) has(v uint16) bool { return b.bit(v) != 0 }
+
+// bit is 1 where the bit is set, without a branch.
+func (b *bitset) bit(v uint16) int { return int(b[v>>3] >> (v & 7) & 1) }
 
 // setArray sets the bits of an array and returns how many were not set before.
 func (b *bitset) setArray(a []byte) (added int) {

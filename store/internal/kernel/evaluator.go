@@ -119,6 +119,10 @@ func (e *Evaluator) countBoth(a, b []container) int {
 	switch {
 	case alone && a[0].kind == bitmap && b[0].kind == bitmap:
 		return countAnd(a[0].bits(), b[0].bits())
+	case alone && a[0].kind == bitmap && b[0].kind == array:
+		return a[0].bits().countArray(b[0].data)
+	case alone && a[0].kind == array && b[0].kind == bitmap:
+		return b[0].bits().countArray(a[0].data)
 	case alone && a[0].kind == array && b[0].kind == array && max(a[0].card, b[0].card) <= 64:
 		level := e.marks.levels(2)
 		e.marks.mark(a[0].data, level)

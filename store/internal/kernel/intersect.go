@@ -70,6 +70,8 @@ func (e *Evaluator) and(list []container, steps int, wanted bool) {
 	case hasFull(list):
 	case c.dense == nil:
 		e.andMarked(list, steps)
+	case len(list) == 1 && list[0].kind == array && steps == 0 && !wanted:
+		c.count = c.dense.countArray(list[0].data)
 	case onlyArrays(list) && cards(list) <= sparseMost:
 		e.andArrays(list, steps+1)
 	default:
@@ -130,14 +132,23 @@ func (e *Evaluator) unmark() {
 	*c = current{dense: &e.acc, count: c.count}
 }
 
-// andArrays intersects a bitset with the union of arrays: they become the members.
+// andArrays intersects a bitset with the union of arrays, which become the members.
+// Of one array the positions in the bitset alone do: the fewer are left, the less
+// there is to mark and to go through in the steps to come.
 func (e *Evaluator) andArrays(list []container, steps int) {
 	c := &e.current
-	dense := container{data: c.dense[:], kind: bitmap}
+	dense := c.dense
 	*c = current{members: list}
 	e.levels(steps)
+	if len(list) == 1 {
+		kept := dense.keepArray(e.pages.take(len(list[0].data)), list[0].data)
+		c.count = len(kept) / 2
+		c.members = e.made(container{data: kept, card: int32(c.count)})
+		e.marks.mark(kept, c.level)
+		return
+	}
 	for _, m := range list {
-		c.count += e.marks.enter(m.data, dense.bits(), c.level)
+		c.count += e.marks.enter(m.data, dense, c.level)
 	}
 }
 

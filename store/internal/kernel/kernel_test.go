@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -246,6 +247,42 @@ func TestCounts(t *testing.T) {
 		}
 		if a, b := countOr4(w, x, y, z), countOr4Words(w, x, y, z); a != or || b != or {
 			t.Fatalf("or: %d, %d, want %d", a, b, or)
+		}
+	}
+}
+
+// TestArrayInBitset compares the ways to find the positions of an array in a bitset,
+// of arrays of all small lengths and of long ones, behind what was found before.
+func TestArrayInBitset(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 6))
+	for n := range 60 {
+		var b bitset
+		for i := range b {
+			b[i] = byte(rng.Uint32() & rng.Uint32())
+		}
+		if n > 40 {
+			n = rng.IntN(ArrayMax + 1)
+		}
+		var a []byte
+		want := []byte("before")
+		for v := range full {
+			if left := n - len(a)/2; rng.IntN(full-v) < left {
+				a = binary.LittleEndian.AppendUint16(a, uint16(v))
+				if b.has(uint16(v)) {
+					want = binary.LittleEndian.AppendUint16(want, uint16(v))
+				}
+			}
+		}
+		room := append(make([]byte, 0, 6+len(a)), "before"...)
+		if got := b.keepArray(room, a); !bytes.Equal(got, want) {
+			t.Fatalf("%d positions: kept %x, want %x", n, got, want)
+		}
+		if got := b.keepArrayWords(room, a); !bytes.Equal(got, want) {
+			t.Fatalf("%d positions, one by one: kept %x, want %x", n, got, want)
+		}
+		count := (len(want) - 6) / 2
+		if x, y := b.countArray(a), b.countArrayWords(a); x != count || y != count {
+			t.Fatalf("%d positions: %d and %d, want %d", n, x, y, count)
 		}
 	}
 }

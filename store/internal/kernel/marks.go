@@ -115,6 +115,17 @@ func (m *marks) move1(v uint16, from, d byte) int {
 
 // meet moves those positions of an array that a container has, too.
 func (m *marks) meet(a []byte, c container, from, to byte) (moved int) {
+	if c.kind == bitmap {
+		b, d := c.bits(), to-from
+		for ; len(a) >= 2; a = a[2:] {
+			v := binary.LittleEndian.Uint16(a)
+			x := m.at[v]
+			n := one(x == from) & b.bit(v)
+			m.at[v] = x + d*byte(n)
+			moved += n
+		}
+		return moved
+	}
 	for ; len(a) >= 2; a = a[2:] {
 		v := binary.LittleEndian.Uint16(a)
 		if m.at[v] == from && c.has(v) {
@@ -134,14 +145,14 @@ func one(b bool) int {
 }
 
 // enter puts those positions of an array that a bitset has at a level, and returns
-// how many were not at it before.
+// how many were not at it before. Chance decides which: no branch would be foreseen.
 func (m *marks) enter(a []byte, b *bitset, level byte) (added int) {
 	for ; len(a) >= 2; a = a[2:] {
 		v := binary.LittleEndian.Uint16(a)
-		if x := m.at[v]; x != level && b.has(v) {
-			m.at[v] = level
-			added++
-		}
+		x := m.at[v]
+		n := one(x != level) & b.bit(v)
+		m.at[v] = x + (level-x)*byte(n)
+		added += n
 	}
 	return added
 }

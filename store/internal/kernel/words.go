@@ -118,3 +118,23 @@ func (b *bitset) setXor(x, y *bitset) (n int) {
 	}
 	return n
 }
+
+// countArrayWords is countArray a position at a time.
+func (b *bitset) countArrayWords(a []byte) (n int) {
+	for ; len(a) >= 2; a = a[2:] {
+		n += b.bit(binary.LittleEndian.Uint16(a))
+	}
+	return n
+}
+
+// keepArrayWords is keepArray a position at a time.
+func (b *bitset) keepArrayWords(to, a []byte) []byte {
+	n := len(to)
+	to = to[:n+len(a)]
+	for ; len(a) >= 2; a = a[2:] {
+		v := binary.LittleEndian.Uint16(a)
+		binary.LittleEndian.PutUint16(to[n:], v)
+		n += 2 * b.bit(v)
+	}
+	return to[:n]
+}

@@ -95,3 +95,89 @@ or:
 	SUM
 	MOVQ    AX, ret+32(FP)
 	RET
+
+// Testing the bits of an array's positions, each by BT, which leaves the bit in the
+// carry, and ADC, which adds it: two cycles a position, and no branch. The compiler
+// makes sixteen instructions of it.
+
+// TEST adds the bit of AX in the bitset at SI to DX.
+#define TEST \
+	MOVL AX, BX \
+	SHRL $6, BX \
+	MOVQ (SI)(BX*8), R10 \
+	BTQ  AX, R10 \
+	ADCQ $0, DX
+
+#define COUNT1(at) \
+	MOVWLZX at(R8), AX \
+	TEST
+
+#define KEEP1(at) \
+	MOVWLZX at(R8), AX \
+	MOVW    AX, (DI)(DX*2) \
+	TEST
+
+// func countBits(b *bitset, a *byte, n int) int
+TEXT ·countBits(SB), NOSPLIT, $0-32
+	MOVQ b+0(FP), SI
+	MOVQ a+8(FP), R8
+	MOVQ n+16(FP), CX
+	XORQ DX, DX
+	SUBQ $4, CX
+	JLT  countRest
+
+countFour:
+	COUNT1(0)
+	COUNT1(2)
+	COUNT1(4)
+	COUNT1(6)
+	ADDQ $8, R8
+	SUBQ $4, CX
+	JGE  countFour
+
+countRest:
+	ADDQ $4, CX
+	JLE  countDone
+
+countOne:
+	COUNT1(0)
+	ADDQ $2, R8
+	DECQ CX
+	JNZ  countOne
+
+countDone:
+	MOVQ DX, ret+24(FP)
+	RET
+
+// func keepBits(b *bitset, to, a *byte, n int) int
+TEXT ·keepBits(SB), NOSPLIT, $0-40
+	MOVQ b+0(FP), SI
+	MOVQ to+8(FP), DI
+	MOVQ a+16(FP), R8
+	MOVQ n+24(FP), CX
+	XORQ DX, DX
+	SUBQ $4, CX
+	JLT  keepRest
+
+keepFour:
+	KEEP1(0)
+	KEEP1(2)
+	KEEP1(4)
+	KEEP1(6)
+	ADDQ $8, R8
+	SUBQ $4, CX
+	JGE  keepFour
+
+keepRest:
+	ADDQ $4, CX
+	JLE  keepDone
+
+keepOne:
+	KEEP1(0)
+	ADDQ $2, R8
+	DECQ CX
+	JNZ  keepOne
+
+keepDone:
+	MOVQ DX, ret+32(FP)
+	RET
