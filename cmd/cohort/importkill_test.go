@@ -168,15 +168,10 @@ func TestDryRunInUse(t *testing.T) {
 	if err := writeRows(bufio.NewWriter(stdin), 0, 100_000); err != nil { // it reads, so it has the store
 		t.Fatal(err)
 	}
-	for status := 1; ; {
-		if _, err := os.Stat(db); err == nil {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-		if status++; status > 1000 {
-			t.Fatal("no store is made")
-		}
-	}
+	waitFor(t, func() bool {
+		_, err := os.Stat(db)
+		return err == nil
+	})
 	status, stderr := runImport(t, db, "--dry-run", rows)
 	if status != statusFailed || !strings.HasSuffix(stderr, "store is in use by another process; wait for it with --wait 30s\n") {
 		t.Errorf("status %d, %s", status, stderr)

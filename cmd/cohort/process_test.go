@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,7 +28,7 @@ func cohort(t *testing.T, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd = exec.CommandContext(ctx, path, args...)
 	stderr = new(bytes.Buffer)
@@ -104,26 +105,38 @@ func TestInterruptImport(t *testing.T) {
 // An import that waits for someone to type can be interrupted.
 func TestInterruptWaiting(t *testing.T) {
 	for _, header := range []string{"", "id,event,time\n"} {
-		dir := t.TempDir()
-		cmd, stderr := cohort(t, "--db", filepath.Join(dir, "cohort.db"), "import", "--format", "csv")
-		stdin, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
+		wait := 300 * time.Millisecond // until it reads, unless the machine is busy
+		status, stderr := interruptWaiting(t, header, wait)
+		for status < 0 && wait < 20*time.Second { // it had not come to watching for signals
+			wait *= 2
+			status, stderr = interruptWaiting(t, header, wait)
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := stdin.Write([]byte(header)); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(300 * time.Millisecond) // until it reads
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Fatal(err)
-		}
-		if got := exitStatus(t, cmd.Wait()); got != statusInterrupted || !strings.HasPrefix(stderr.String(), "cohort: import: interrupted") {
-			t.Errorf("header %q: exit status %d, %s", header, got, stderr)
+		if status != statusInterrupted || !strings.HasPrefix(stderr, "cohort: import: interrupted") {
+			t.Errorf("header %q: exit status %d, %s", header, status, stderr)
 		}
 	}
+}
+
+// interruptWaiting interrupts an import that was given a header a while before. The
+// status is negative where the signal ended the process by itself.
+func interruptWaiting(t *testing.T, header string, wait time.Duration) (status int, stderr string) {
+	t.Helper()
+	cmd, said := cohort(t, "--db", filepath.Join(t.TempDir(), "cohort.db"), "import", "--format", "csv")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stdin.Write([]byte(header)); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(wait)
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	return exitStatus(t, cmd.Wait()), said.String()
 }
 
 // A reader of the results that leaves early is no error.
@@ -214,15 +227,21 @@ func TestStoreInUse(t *testing.T) {
 		{[]string{"mark", "played", "anna"}, 2 * time.Second},
 		{[]string{"mark", "played", "anna", "--wait", "0"}, 900 * time.Millisecond}, // not the second of those before
 	} {
-		args := test.args
-		cmd, stderr := cohort(t, append([]string{"--db", path}, args...)...)
-		start := time.Now()
-		status := exitStatus(t, cmd.Run())
-		if took := time.Since(start); status != statusFailed || took > test.most {
-			t.Errorf("%q: exit status %d after %v", args, status, took)
+		args, took := test.args, time.Duration(math.MaxInt64)
+		for range 20 { // the machine may be busy: one of them must be quick
+			cmd, stderr := cohort(t, append([]string{"--db", path}, args...)...)
+			start := time.Now()
+			status := exitStatus(t, cmd.Run())
+			took = min(took, time.Since(start))
+			if got, want := stderr.String(), "; wait for it with --wait 30s\n"; status != statusFailed || !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 1 {
+				t.Errorf("%q: exit status %d, %s", args, status, got)
+			}
+			if took <= test.most {
+				break
+			}
 		}
-		if got, want := stderr.String(), "; wait for it with --wait 30s\n"; !strings.HasSuffix(got, want) || strings.Count(got, "\n") != 1 {
-			t.Errorf("%q: %s", args, got)
+		if took > test.most {
+			t.Errorf("%q: it takes %v", args, took)
 		}
 	}
 

@@ -253,7 +253,7 @@ func TestInterruptPieces(t *testing.T) {
 	if _, _, err := read(ctx, s, k); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
-	if took := time.Since(start); took > 2*time.Second {
+	if took := time.Since(start); took > 8*time.Second {
 		t.Errorf("interrupted after %v", took)
 	}
 }
