@@ -39,7 +39,8 @@ func (w *world) defineFields(t *testing.T) {
 
 // growFields gives values to many ids at once.
 func (w *world) growFields(t *testing.T) {
-	for name, f := range w.fields {
+	for _, name := range slices.Sorted(maps.Keys(w.fields)) {
+		f := w.fields[name]
 		values := map[string]int64{}
 		for range w.rng.IntN(60) {
 			id := w.anyID(f.brand)
@@ -60,11 +61,11 @@ func (w *world) value(f *fieldModel) int64 { return f.low + w.rng.Int64N(f.high-
 
 // fieldOf returns a field of a brand.
 func (w *world) fieldOf(b placement.Brand) (string, *fieldModel) {
+	names := slices.Sorted(maps.Keys(w.fields))
 	for {
-		for name, f := range w.fields { // in random order
-			if f.brand == b && w.rng.IntN(2) == 0 {
-				return name, f
-			}
+		name := names[w.rng.IntN(len(names))]
+		if f := w.fields[name]; f.brand == b {
+			return name, f
 		}
 	}
 }

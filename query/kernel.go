@@ -29,7 +29,8 @@ func bitsOf(snap *store.Snapshot, n node) (*store.Bits, error) {
 	case operation:
 		return operationBits(snap, n)
 	}
-	return snap.Computed(n.chunks(), func(c uint32) (*roaring.Bitmap, error) { return leafSet(snap, n, c) }), nil
+	// Of every chunk, listed or not: see newOperation.
+	return snap.Computed(func(c uint32) (*roaring.Bitmap, error) { return leafSet(snap, n, c) }), nil
 }
 
 func operationBits(snap *store.Snapshot, o operation) (*store.Bits, error) {

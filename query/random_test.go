@@ -112,15 +112,19 @@ func (w *world) open(t *testing.T) {
 	if w.dense {
 		positions = store.Dense
 	}
-	year, month, d := w.today.Date()
-	late := time.Date(year, month, d, 23, 30, 0, 0, w.zone) // which is tomorrow elsewhere
 	db, err := store.Open(w.path, &store.Options{
-		IDs: w.kind, Positions: positions, WeekStart: w.week, TimeZone: w.zone.String(), Now: func() time.Time { return late },
+		IDs: w.kind, Positions: positions, WeekStart: w.week, TimeZone: w.zone.String(), Now: w.late,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.db = db
+}
+
+// late is the time of the store: late on its day, which is tomorrow elsewhere.
+func (w *world) late() time.Time {
+	year, month, d := w.today.Date()
+	return time.Date(year, month, d, 23, 30, 0, 0, w.zone)
 }
 
 // makeIDs makes ids that are near and far from each other, some at one placement.

@@ -25,9 +25,8 @@ type Bits struct {
 	parts []part
 	// or a comparison of values,
 	between *between
-	// or what a function gives within some chunks.
+	// or what a function gives.
 	computed func(chunk uint32) (*roaring.Bitmap, error)
-	numbers  []uint32
 }
 
 // Marked returns the union of an event's days in a period, or of the remembered
@@ -45,11 +44,11 @@ func (s *Snapshot) Marked(e Event, p Period) (*Bits, error) {
 	return x, nil
 }
 
-// Computed returns the set that a function gives a chunk at a time, as far as it
-// lies in some chunks, ascending. The function is called in whatever order, maybe
-// by several goroutines, and must not write to the store; its bitmaps are read only.
-func (s *Snapshot) Computed(chunks []uint32, in func(chunk uint32) (*roaring.Bitmap, error)) *Bits {
-	return &Bits{snap: s, numbers: chunks, computed: in}
+// Computed returns the set that a function gives a chunk at a time. The function is
+// called in whatever order, maybe by several goroutines, and must not write to the store;
+// its bitmaps are read only.
+func (s *Snapshot) Computed(in func(chunk uint32) (*roaring.Bitmap, error)) *Bits {
+	return &Bits{snap: s, computed: in}
 }
 
 // And returns the positions of both sets, which are of one snapshot.

@@ -128,7 +128,7 @@ func compareBits(t *testing.T, snap *store.Snapshot, e store.Event, days []*roar
 		want := roaring.FastOr(days[first : last+1]...)
 		if rng.IntN(5) == 0 {
 			bits := snap.ChunkBits()
-			return snap.Computed(chunksOf(snap), func(c uint32) (*roaring.Bitmap, error) {
+			return snap.Computed(func(c uint32) (*roaring.Bitmap, error) {
 				part := roaring.New()
 				part.AddRange(uint64(c)<<bits, uint64(c+1)<<bits)
 				part.And(want)

@@ -164,7 +164,7 @@ func (r *reader) sliceBucket(f Field) (bucket *bolt.Bucket, err error) {
 		bucket = all.Bucket(fieldBucketKey(f.number))
 	}
 	if bucket == nil {
-		err = corruptf("field %q: its slices are missing", f.Name)
+		return nil, corruptf("field %q: its slices are missing", f.Name)
 	}
-	return bucket, err
+	return bucket, r.isWholeField(bucket, f)
 }

@@ -83,7 +83,7 @@ func (r *reader) firstsBucket(event uint32) (b *bolt.Bucket, err error) {
 	if b == nil {
 		return nil, corruptf("the first days are missing")
 	}
-	return b, nil
+	return b, r.isWholeKept(b, firstsKey(event))
 }
 
 // changedDays lists, ascending, the days up to a last one of which a chunk's

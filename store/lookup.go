@@ -92,6 +92,16 @@ func (r *reader) openChunkBucket(k dayKey) (*bolt.Bucket, error) {
 
 // chunkValue returns a sealed chunk from its day's bucket, or nil.
 func (r *reader) chunkValue(b *bolt.Bucket, k dayKey, number uint32) ([]byte, error) {
+	v, err := r.chunkOfWhole(b, k, number)
+	if v == nil && err == nil {
+		err = r.isWholeDay(b, k)
+	}
+	return v, err
+}
+
+// chunkOfWhole is chunkValue in a bucket that is known to be whole, as createDay
+// returns it.
+func (r *reader) chunkOfWhole(b *bolt.Bucket, k dayKey, number uint32) ([]byte, error) {
 	return lookup(b, chunkKey(number), func(key, value []byte) bool {
 		n, ok := parseChunkKey(key)
 		if ok {

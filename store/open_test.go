@@ -158,7 +158,7 @@ func TestOpenConfig(t *testing.T) {
 func TestOpenReadOnly(t *testing.T) {
 	for _, closed := range []bool{true, false} {
 		path := filepath.Join(t.TempDir(), "db")
-		damaged(t, path, closed)
+		damaged(t, path, closed, closed)
 		if err := os.Chmod(path, 0o400); err != nil {
 			t.Fatal(err)
 		}
@@ -377,7 +377,7 @@ func TestClosed(t *testing.T) {
 // found.
 func TestLogger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
-	damaged(t, path, false)
+	damaged(t, path, false, false)
 	var out bytes.Buffer
 	opts := options(0)
 	opts.Logger = slog.New(slog.NewTextHandler(&out, nil))

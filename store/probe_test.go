@@ -69,6 +69,11 @@ func ask(db *store.DB, each bool) (answers []answer) {
 	for _, name := range []string{"bots", "control", "nobody", "staff"} {
 		askSet(s, name, add)
 	}
+	fields, err := s.Fields()
+	add("fields", fmt.Sprint(fields), err)
+	for _, f := range fields {
+		askField(s, f, add)
+	}
 	askVisits(s, all, add)
 	for _, id := range probes {
 		known, sharing, err := s.Known(id)
@@ -88,6 +93,25 @@ func askSet(s *store.Snapshot, name string, add func(string, any, error)) {
 	}
 	b, err := s.SetChunk(name, 77)
 	add("chunk 77 of set "+name, b, err)
+}
+
+func askField(s *store.Snapshot, f store.Field, add func(string, any, error)) {
+	numbers, err := s.FieldChunkNumbers(f)
+	add("chunks of field "+f.Name, numbers, err)
+	for _, n := range append(numbers, 77) {
+		v, err := s.FieldChunk(f, n)
+		h := fnv.New64a()
+		if err == nil {
+			v.Values(func(pos uint32, value int64) { _, _ = fmt.Fprintln(h, pos, value) }) // a hash never fails
+		}
+		add(fmt.Sprintf("chunk %d of field %s", n, f.Name), h.Sum64(), err)
+		exists, bits, ok, err := s.FieldCounts(f, n)
+		add(fmt.Sprintf("counts of chunk %d of field %s", n, f.Name), fmt.Sprint(exists, bits, ok), err)
+	}
+	for i := range uint64(20) {
+		value, has, err := s.FieldValue(f.Name, branded("USR", 985+17*i))
+		add(fmt.Sprintf("value %d of field %s", i, f.Name), fmt.Sprint(value, has), err)
+	}
 }
 
 // probes are ids in the damaged store, and some that are not.
@@ -292,7 +316,7 @@ func write(db *store.DB) (ok bool, questions []string) {
 	expect("save", set.Count, uint64(2), err)
 	expect("delete set", nil, nil, db.DeleteSet(ctx, "staff"))
 	done, err := db.Erase(ctx, branded("USR", 1003))
-	expect("erase", done, store.Erasure{Result: store.Cleared, Events: 1, Days: 1, Sets: 1}, err)
+	expect("erase", done, store.Erasure{Result: store.Cleared, Events: 1, Days: 1, Sets: 1, Fields: 2}, err)
 	expect("remember", nil, nil, db.Remember(ctx))
 	return ok, questions
 }

@@ -146,7 +146,11 @@ func (r *reader) rollupValue(k keptKey, number uint32) ([]byte, error) {
 		return ok && len(value) >= sealSize+chunkHeader
 	}
 	v, err := lookup(bucket, chunkKey(number), holds)
-	if v != nil && err == nil && !holds(chunkKey(number), v) {
+	switch {
+	case err != nil:
+	case v == nil:
+		err = r.isWholeKept(bucket, k)
+	case !holds(chunkKey(number), v):
 		err = corruptf("chunk %d of the union from %s: checksum does not hold", number, k.first)
 	}
 	return v, err

@@ -206,9 +206,9 @@ func (r *reader) setBucket(set SavedSet) (bucket *bolt.Bucket, err error) {
 		bucket = all.Bucket([]byte(set.Name))
 	}
 	if bucket == nil {
-		err = corruptf("its chunks are missing")
+		return nil, corruptf("its chunks are missing")
 	}
-	return bucket, err
+	return bucket, r.isWholeSet(bucket, set)
 }
 
 // setNumbers lists the chunks of a set, which must add up to its cardinality. Their

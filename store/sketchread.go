@@ -81,6 +81,9 @@ func (r *reader) sketchBucket(d Day) (*bolt.Bucket, error) {
 func (r *reader) block(b *bolt.Bucket, d Day, page uint32) (entries blockEntries, ok bool, err error) {
 	block := blockOf(page)
 	v, err := r.sketchEntry(b, d, blockKey(block))
+	if v == nil && err == nil {
+		err = r.isWholeSketches(b, d)
+	}
 	if v == nil || err != nil {
 		return entries, false, err
 	}

@@ -28,6 +28,9 @@ type sketchDay struct {
 
 func (w *writer) openSketchDay(day Day) (*sketchDay, error) {
 	b, err := w.sketches().CreateBucketIfNotExists(sketchDayKey(day))
+	if err == nil {
+		err = w.isWholeSketches(b, day)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("sketches of %s: %w", day, err)
 	}

@@ -38,13 +38,7 @@ func (v *verified) unseal(t tag, key, value []byte) ([]byte, bool) {
 		p, ok := unseal(t, key, value)
 		return p, ok && sound(t, p)
 	}
-	var mark [24]byte
-	binary.LittleEndian.PutUint64(mark[:], maphash.Bytes(v.seed, key))
-	binary.LittleEndian.PutUint64(mark[8:], uint64(uintptr(unsafe.Pointer(&value[0])))^uint64(t)<<56)
-	binary.LittleEndian.PutUint32(mark[16:], binary.LittleEndian.Uint32(value))
-	binary.LittleEndian.PutUint32(mark[20:], uint32(len(value)))
-	h := maphash.Bytes(v.seed, mark[:])
-	slot := &v.slots[h%verifiedSlots]
+	slot, h := v.slot(t, key, uint64(uintptr(unsafe.Pointer(&value[0]))), binary.LittleEndian.Uint32(value), len(value))
 	if slot.Load() == h {
 		return value[sealSize:], true
 	}
@@ -53,6 +47,31 @@ func (v *verified) unseal(t tag, key, value []byte) ([]byte, bool) {
 		slot.Store(h)
 	}
 	return p, ok
+}
+
+// once has a bucket with a root page checked, unless it was found right before. It has
+// another root page after each change.
+func (v *verified) once(t tag, key []byte, root uint64, check func() error) error {
+	slot, h := v.slot(t, key, root, 0, 0)
+	if slot.Load() == h {
+		return nil
+	}
+	if err := check(); err != nil {
+		return err
+	}
+	slot.Store(h)
+	return nil
+}
+
+// slot returns the slot of a value, and what stands in it where the value was verified.
+func (v *verified) slot(t tag, key []byte, at uint64, sum uint32, size int) (slot *atomic.Uint64, h uint64) {
+	var mark [24]byte
+	binary.LittleEndian.PutUint64(mark[:], maphash.Bytes(v.seed, key))
+	binary.LittleEndian.PutUint64(mark[8:], at^uint64(t)<<56)
+	binary.LittleEndian.PutUint32(mark[16:], sum)
+	binary.LittleEndian.PutUint32(mark[20:], uint32(size))
+	h = maphash.Bytes(v.seed, mark[:])
+	return &v.slots[h%verifiedSlots], h
 }
 
 // sound reports whether a value whose checksum holds is what a writer may have

@@ -169,7 +169,7 @@ func changeChunk(b *bolt.Bucket, number byte, fn func([]byte)) error {
 // Open refuses the file at the first.
 func TestVerifyPages(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
-	damaged(t, path, true)
+	damaged(t, path, true, true)
 	file := mustRead(t, path)
 	offsets, names := structure(file)
 	for _, key := range [][]byte{store.DayKey(1, today-45), []byte("bots")} {

@@ -91,9 +91,6 @@ func (w *workspace) leaf(x *Bits) (u *kernel.Union, err error) {
 
 func (w *workspace) computed(x *Bits) (*kernel.Union, error) {
 	u := w.union(1)
-	if _, ok := slices.BinarySearch(x.numbers, w.number); !ok {
-		return u, nil
-	}
 	b, err := x.computed(w.number)
 	if err != nil || b.IsEmpty() {
 		return u, err

@@ -217,7 +217,7 @@ type chunkChange struct {
 
 // newChunkChange collects what a change of a chunk starts from.
 func (w *writer) newChunkChange(bucket *bolt.Bucket, k dayKey, number uint32, add []uint32) (*chunkChange, error) {
-	old, err := w.chunkValue(bucket, k, number)
+	old, err := w.chunkOfWhole(bucket, k, number)
 	return &chunkChange{key: k, number: number, old: old, ops: w.view.opsOf(k, number), add: add}, err
 }
 
@@ -341,8 +341,12 @@ func (w *writer) putChunk(bucket *bolt.Bucket, c *chunkChange, total *dayTotal) 
 // folded.
 func (w *writer) createDay(k dayKey) (*bolt.Bucket, error) {
 	b, err := w.chunkBucket(k)
-	if b == nil && err == nil {
+	switch {
+	case err != nil:
+	case b == nil:
 		b, err = w.days().CreateBucket(k.bytes())
+	default:
+		err = w.isWholeDay(b, k)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("chunks of %s: %w", k.day(), err)

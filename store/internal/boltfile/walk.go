@@ -280,6 +280,9 @@ func (w *Walk) elements(p page, low, high []byte, bucket func(key, value []byte)
 	if pageHeader+elementSize*p.count > len(p.data) {
 		return damage.Errorf("page %d: %d elements in %d bytes", p.id, p.count, len(p.data))
 	}
+	if p.count == 0 && p.size > pageHeader { // an empty bucket stands in its parent, without room
+		return damage.Errorf("page %d: a leaf without elements", p.id)
+	}
 	next := pageHeader + elementSize*p.count
 	previous := low
 	for i := range p.count {
