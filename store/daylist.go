@@ -15,10 +15,16 @@ type dayList struct {
 
 // list returns the list of a day, which is made once where the reader keeps lists.
 func (r *reader) list(k dayKey) (*dayList, error) {
-	if r.listed == nil {
+	if r.held == nil {
 		return r.listDay(k)
 	}
-	return keep(r.listed, k, func() (*dayList, error) { return r.listDay(k) })
+	return keep(&r.held.days, k, func() (*dayList, error) {
+		l, err := r.listDay(k)
+		if err == nil {
+			r.held.bytes.Add(l.size())
+		}
+		return l, err
+	})
 }
 
 // listDay lists the chunks of a day. Their cardinalities must add up to the day's.
@@ -42,10 +48,16 @@ func (r *reader) listDay(k dayKey) (*dayList, error) {
 
 // unlist forgets the list of a day, for who reads every day once.
 func (r *reader) unlist(k dayKey) {
-	if r.listed != nil {
-		r.listed.Delete(k)
+	if r.held == nil {
+		return
+	}
+	if l, ok := r.held.days.LoadAndDelete(k); ok {
+		r.held.bytes.Add(-l.(*dayList).size())
 	}
 }
+
+// size returns about how many bytes the list takes.
+func (l *dayList) size() int64 { return int64(28*len(l.numbers) + 200) }
 
 // listedValue is chunkValue from the list of the day. Where the day has no such
 // chunk, those between which it would stand are checked (see lookup).

@@ -54,6 +54,10 @@ type DB struct {
 	lookMu sync.Mutex // guards looker
 	looker *looker    // nil until it is wanted
 
+	keepMu  sync.Mutex      // guards kept and writing
+	kept    *sharedSnapshot // of the last commit, or of one before; nil where none is kept
+	writing bool            // a transaction writes the file, or the store is closed: none is kept
+
 	rememberMu sync.Mutex   // held by whoever remembers; taken before chunkMu
 	loaders    atomic.Int32 // loads that are under way
 	bitsets    sync.Pool    // of *bitset
@@ -133,6 +137,7 @@ func (db *DB) Close() error {
 	db.stop()
 	db.background.Wait()
 	db.retireLooker(nil)
+	db.keepNone(true)
 	var errs []error
 	if !db.cfg.ReadOnly && db.failure() == nil {
 		errs = append(errs, db.foldAll(context.Background()), db.endLog(), db.syncFreelist())

@@ -285,3 +285,6 @@ func SealDay(key []byte, number uint32, kind placement.Kind, positions ...uint32
 
 // SetSize makes a loader commit after so many rows.
 func (l *FieldLoader) SetSize(rows int) { l.size = rows }
+
+// Reading is how many read transactions are open.
+func (db *DB) Reading() int { return db.bolt.Stats().OpenTxN }

@@ -3,7 +3,6 @@ package store
 import (
 	"fmt"
 	"runtime/debug"
-	"sync"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -16,8 +15,8 @@ type reader struct {
 	verified *verified
 	tx       *bolt.Tx
 	view     *view
-	opened   *opened   // nil where nothing is kept
-	listed   *sync.Map // dayKey -> *dayList; nil where days are not listed
+	opened   *opened // nil where nothing is kept
+	held     *held   // nil where days are not listed
 
 	precision uint8 // of sketches
 }

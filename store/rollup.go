@@ -196,7 +196,7 @@ func (s source) positions() ([]uint32, error) {
 // daySource returns one chunk of one day.
 func (r *reader) daySource(k dayKey, number uint32) (s source, err error) {
 	s.ops = r.view.opsOf(k, number)
-	if r.listed != nil {
+	if r.held != nil {
 		v, err := r.listedValue(k, number)
 		if v != nil && err == nil {
 			s.chunk, err = r.openChunk(k, number, v)

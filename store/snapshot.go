@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -18,19 +17,8 @@ import (
 // remembers where the chunks of the days that were asked about lie: 28 bytes each.
 type Snapshot struct {
 	*sharedSnapshot
+	today  Day
 	closed atomic.Bool
-}
-
-// sharedSnapshot is what the handles on one view have in common.
-type sharedSnapshot struct {
-	reader
-	db    *DB
-	today Day
-
-	timelines sync.Map // event number -> *timeline, of those asked about
-
-	mu      sync.Mutex // guards handles
-	handles int
 }
 
 // begin opens a transaction and the view that goes with it. A commit shows in
@@ -94,8 +82,8 @@ func (db *DB) read(what string, fn func(r *reader) error) error {
 	})
 }
 
-// Snapshot opens a view of the store as of the last commit. Cost: a
-// microsecond or two, whatever the store holds.
+// Snapshot opens a view of the store as of the last commit. Cost: a microsecond,
+// whatever the store holds, and two where something was committed since the last one.
 func (db *DB) Snapshot() (*Snapshot, error) {
 	if err := db.enter(); err != nil {
 		return nil, err
@@ -106,43 +94,40 @@ func (db *DB) Snapshot() (*Snapshot, error) {
 
 // snapshot is Snapshot within a call that has entered the store.
 func (db *DB) snapshot() (*Snapshot, error) {
-	s := &sharedSnapshot{db: db, handles: 1}
-	err := guard("snapshot", func() (err error) {
-		s.reader, err = db.begin()
-		return err
-	})
-	if err != nil {
-		return nil, err
+	s := db.takeKept()
+	if s == nil {
+		r, err := reader{}, error(nil)
+		err = guard("snapshot", func() error {
+			r, err = db.begin()
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		r.held = new(held)
+		s = &sharedSnapshot{reader: r, db: db, handles: 1}
+		db.keep(s)
 	}
-	s.listed = new(sync.Map)
-	s.today = db.Today()
-	return &Snapshot{sharedSnapshot: s}, nil
+	return &Snapshot{sharedSnapshot: s, today: db.Today()}, nil
 }
 
 // Snapshot returns another handle on the same view. Each handle is closed on
 // its own.
 func (s *Snapshot) Snapshot() (*Snapshot, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed.Load() {
+	if s.closed.Load() || !s.share() {
 		return nil, fmt.Errorf("snapshot: %w", ErrClosed)
 	}
-	s.handles++
-	return &Snapshot{sharedSnapshot: s.sharedSnapshot}, nil
+	return &Snapshot{sharedSnapshot: s.sharedSnapshot, today: s.today}, nil
 }
 
 // Close releases the handle, and the view with its last handle. Closing a
 // handle twice gives ErrClosed.
 func (s *Snapshot) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed.Swap(true) {
-		return fmt.Errorf("snapshot: %w", ErrClosed)
+	err := ErrClosed
+	if !s.closed.Swap(true) {
+		err = s.release()
 	}
-	if s.handles--; s.handles > 0 {
-		return nil
-	}
-	if err := s.tx.Rollback(); err != nil {
+	if err != nil {
 		return fmt.Errorf("snapshot: %w", err)
 	}
 	return nil
@@ -307,18 +292,6 @@ func (s *Snapshot) Chunk(e Event, p Period, number uint32) (*roaring.Bitmap, err
 		return nil, err
 	}
 	return x.Bitmap(number)
-}
-
-// timelineOf returns the timeline of an event, which it keeps.
-func (s *sharedSnapshot) timelineOf(event uint32) (*timeline, error) {
-	if t, ok := s.timelines.Load(event); ok {
-		return t.(*timeline), nil
-	}
-	t, err := s.timeline(event)
-	if err == nil {
-		s.timelines.Store(event, t)
-	}
-	return t, err
 }
 
 // dayChunk returns one chunk of one day, with what the journal holds for it.

@@ -22,6 +22,12 @@ type timeline struct {
 	rollups []rollup
 
 	covers sync.Map // Period -> []part, of long periods
+	held   *held    // of the snapshot, to count them
+}
+
+// size returns about how many bytes the timeline takes, but for its covers.
+func (t *timeline) size() int64 {
+	return int64(16*len(t.days) + 8*len(t.stale) + 48*len(t.kept) + 96*len(t.rollups) + 500)
 }
 
 type staleDay struct {
@@ -51,7 +57,7 @@ type part struct {
 
 // timeline reads the timeline of an event. Cost: a small record a stored day.
 func (r *reader) timeline(event uint32) (*timeline, error) {
-	t := &timeline{event: event}
+	t := &timeline{event: event, held: r.held}
 	var err error
 	if t.days, t.bytes, err = r.daySizes(event, Period{MinDay, MaxDay}); err != nil {
 		return nil, err
@@ -129,6 +135,9 @@ func (t *timeline) cover(p Period) []part {
 	}
 	c := t.coverBy(from, to, keptYear)
 	t.covers.Store(p, c)
+	if t.held != nil {
+		t.held.bytes.Add(int64(16*len(c) + 100))
+	}
 	return c
 }
 

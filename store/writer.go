@@ -44,6 +44,8 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 		if err := db.failure(); err != nil {
 			return err
 		}
+		db.keepNone(true)
+		defer db.keepNone(false)
 		tx, err := db.bolt.Begin(true)
 		if err != nil {
 			return boltError(err)
