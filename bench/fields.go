@@ -19,7 +19,7 @@ var fieldsSection = section{
 	title: "numbers per id in bit slices",
 	about: "One core. A field of 16 bits with a random value for each of as many ids as a full day has, loaded and folded, in a hashed and in a dense store. " +
 		"The sum of all ids against a loop of Snapshot.FieldValue over them, in one snapshot. " +
-		"A comparison that splits the values at a random bound, counted, against 20 unions of two of the field's slices each; both sides read the slices from the store, each slice once. " +
+		"A comparison that splits the values at a random bound, counted, against 20 unions of two of the field's slices each; both sides read the slices from the store, each slice once. What a side leaves to be collected is collected before the next. " +
 		"Every sum and count is checked against the values themselves.",
 	run: runFields,
 }

@@ -57,7 +57,7 @@ func (w *workspace) between(x *Bits) (e *kernel.Expr, empty bool, err error) {
 
 func (w *workspace) compare(r *reader, b *between) (e *kernel.Expr, empty bool, err error) {
 	v := &w.sliced
-	*v = slicedChunk{space: w}
+	v.space = w
 	defer func() { *v = slicedChunk{} }() // nothing of a view is held between questions
 	err = r.eachSlice(b.field, w.number, func(slice int, c chunk) error {
 		v.stored[slice] = c

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"math/bits"
 	"os"
 	"slices"
@@ -105,6 +106,14 @@ func askField(s *store.Snapshot, f store.Field, add func(string, any, error)) {
 			v.Values(func(pos uint32, value int64) { _, _ = fmt.Fprintln(h, pos, value) }) // a hash never fails
 		}
 		add(fmt.Sprintf("chunk %d of field %s", n, f.Name), h.Sum64(), err)
+		for _, low := range []int64{math.MinInt64, -7, 1, 20, 1000} {
+			var b *roaring.Bitmap
+			x, err := s.FieldBetween(f, low, 1100)
+			if err == nil {
+				b, err = x.Bitmap(n)
+			}
+			add(fmt.Sprintf("chunk %d of field %s from %d", n, f.Name, low), b, err)
+		}
 		exists, bits, ok, err := s.FieldCounts(f, n)
 		add(fmt.Sprintf("counts of chunk %d of field %s", n, f.Name), fmt.Sprint(exists, bits, ok), err)
 	}
