@@ -117,7 +117,7 @@ func compareFields(t *testing.T, db *store.DB, fields []*comparedField, rng *ran
 			positions[n] = pos
 		}
 	}
-	chunks := []uint32{7} // one of no field
+	chunks, within := []uint32{7}, roaring.New() // a chunk of no field, maybe
 	between := func(f *comparedField, low, high int64) (*store.Bits, *roaring.Bitmap) {
 		field, ok, err := snap.Field(f.Name)
 		if err != nil || !ok {
@@ -133,6 +133,7 @@ func compareFields(t *testing.T, db *store.DB, fields []*comparedField, rng *ran
 				want.Add(positions[n])
 			}
 		}
+		want.And(within)
 		return x, want
 	}
 	for _, f := range fields {
@@ -144,6 +145,11 @@ func compareFields(t *testing.T, db *store.DB, fields []*comparedField, rng *ran
 	}
 	slices.Sort(chunks)
 	chunks = slices.Compact(chunks)
+	rng.Shuffle(len(chunks), func(i, j int) { chunks[i], chunks[j] = chunks[j], chunks[i] })
+	chunks = chunks[:min(len(chunks), 20)]
+	for _, c := range chunks {
+		within.AddRange(uint64(c)<<snap.ChunkBits(), uint64(c+1)<<snap.ChunkBits())
+	}
 	for _, f := range fields {
 		low, high := f.Limits()
 		x, want := between(f, low, high)
