@@ -24,7 +24,8 @@ type batch struct {
 	// known once the batch is in.
 	crowded map[placement.Brand]map[uint32]*crowd
 
-	at places // of the rows, in a dense store
+	at  places // of the rows, in a dense store
+	met *metIDs
 }
 
 // crowd is a placement with several ids: those known before the row that is
@@ -99,7 +100,7 @@ func (b *batch) register() error {
 
 func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 	if b.w.set.dense() {
-		return b.w.placeAll(brand, sightingsOf(days), &b.at)
+		return b.placeBrand(brand, days)
 	}
 	changes, err := b.w.registerAll(brand, countRows(days), idsOf(days))
 	if err != nil {

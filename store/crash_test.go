@@ -410,12 +410,15 @@ func childLoad(path, seed string) error {
 			return err
 		}
 		if (i+1)%loadBatch == 0 {
-			say("%d", i+1)
+			t := l.Committed()
+			say("%d", t.New+t.Already+t.Shared)
 		}
 	}
-	if _, err := l.Close(); err != nil {
+	t, err := l.Close()
+	if err != nil {
 		return err
 	}
+	say("%d", t.New+t.Already+t.Shared)
 	return db.Close()
 }
 

@@ -35,8 +35,9 @@ type DB struct {
 
 	// chunkMu is held by whoever rewrites chunks outside of a group commit: a
 	// fold, a load's batch, a deletion, an erasure, a saved set, a pass of Remember,
-	// the end of the log. It is taken before writeMu.
-	chunkMu sync.Mutex
+	// the end of the log. It is taken before writeMu. It guards erasures.
+	chunkMu  sync.Mutex
+	erasures uint64 // how many ids were erased since the store was opened
 
 	// writeMu is held from the beginning of a write transaction until its view
 	// is published. bbolt's own lock ends with the commit, a moment earlier: the

@@ -71,6 +71,7 @@ func (db *DB) Erase(ctx context.Context, id string) (Erasure, error) {
 		return Erasure{}, err
 	}
 	e := eraser{brand: brand, mixed: mixed}
+	db.erasures++
 	err = db.rewrite("erase", func(w *writer) (bool, error) {
 		e.writer = w
 		known, err := e.run(days)

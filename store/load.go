@@ -13,8 +13,8 @@ import (
 // Loader marks in bulk: a backfill. Rows are collected, sorted by day and
 // chunk, and merged into the chunks directly, a batch a transaction, past the
 // journal: a few bytes written a mark. What it does is the same as marking the
-// rows one by one in their order, and so are the results. While a batch is
-// being written, other callers' marks wait.
+// rows one by one in their order, and so are the results. A batch is written
+// while the rows of the next one are added; other callers' marks wait meanwhile.
 //
 // A Loader is for one goroutine. Any number may be open at a time.
 type Loader struct {
@@ -26,16 +26,28 @@ type Loader struct {
 
 	events map[string]*loadEvent
 	days   map[loadKey]*loadDay
-	last   *loadDay // the day of the row before
+	last   *loadDay   // the day of the row before
+	spare  []*loadDay // of batches before, emptied
 	rows   int
-	bytes  int // of strings held
+	bytes  int    // of strings held
+	met    metIDs // in a dense store
 
+	written   *loadBatch // being committed; nil where none is
 	committed Tally
 	err       error // what ended the load
 }
 
+// loadBatch is a full batch, which is committed while the next one is collected.
+type loadBatch struct {
+	days  []*loadDay
+	done  chan struct{}
+	tally Tally
+	err   error
+}
+
 // Rows and bytes of strings that a batch holds at most: 1 << 20 rows take 12
-// bytes each, and about 60 more while they are sorted and merged.
+// bytes each, and about 60 more while they are sorted and merged. There are two
+// batches at a time.
 const (
 	loadRows        = 1 << 20
 	loadStringBytes = 64 << 20
@@ -78,8 +90,9 @@ func (db *DB) Load(ctx context.Context) (*Loader, error) {
 	}, nil
 }
 
-// Add takes one row. It commits when the batch is full. A row that Mark would
-// refuse gives its error (ErrInvalidEvent, placement.ErrInvalidID,
+// Add takes one row. A full batch is committed while further rows are added; an
+// error of that ends a later Add, or Close. A row that Mark would refuse gives its
+// error (ErrInvalidEvent, placement.ErrInvalidID,
 // ErrInvalidDay, ErrFutureDay or ErrOtherBrand, checked in this order), is left
 // out, and does not end the load. After any other error the load is over.
 func (l *Loader) Add(event, id string, day Day) error {
@@ -123,7 +136,7 @@ func (l *Loader) add(e *loadEvent, mixed placement.Mixed, id string, day Day) er
 	}
 	l.rows++
 	if l.rows >= l.batch || l.bytes >= loadStringBytes {
-		l.err = l.commit()
+		l.err = l.commitBatch()
 	}
 	return l.err
 }
@@ -156,52 +169,107 @@ func (l *Loader) event(name string) (*loadEvent, error) {
 func (l *Loader) day(k loadKey) *loadDay {
 	d, ok := l.days[k]
 	if !ok {
-		d = &loadDay{key: k}
+		if n := len(l.spare); n > 0 {
+			d, l.spare = l.spare[n-1], l.spare[:n-1]
+			d.key = k
+		} else {
+			d = &loadDay{key: k}
+		}
 		l.days[k] = d
 	}
 	l.last = d
 	return d
 }
 
-// Committed returns what became of the rows that are on disk.
+// Committed returns what became of the rows known to be on disk: not of those of
+// the last full batch, which may still be written.
 func (l *Loader) Committed() Tally { return l.committed }
 
 // Close commits the rows that are left and returns what became of all that are
 // on disk. It must be called, once; the error is what ended the load.
 func (l *Loader) Close() (Tally, error) {
+	if err := l.await(); l.err == nil {
+		l.err = err
+	}
 	if l.err == nil {
-		l.err = l.commit()
+		l.err = l.commitLast()
 	}
 	err := l.err
 	if l.days != nil { // the first Close
 		l.db.loaders.Add(-1)
 	}
 	l.err = fmt.Errorf("load: %w", ErrClosed)
-	l.events, l.days, l.last = nil, nil, nil
+	l.events, l.days, l.last, l.spare, l.met = nil, nil, nil, nil, metIDs{}
 	return l.committed, err
 }
 
-// commit writes the batch.
-func (l *Loader) commit() error {
+// commitBatch has the batch, which is full, committed, once the one before is.
+func (l *Loader) commitBatch() error {
+	if err := l.await(); err != nil {
+		return err
+	}
+	if err := l.ctx.Err(); err != nil {
+		return err
+	}
+	b := &loadBatch{days: l.sortedDays(), done: make(chan struct{})}
+	l.empty()
+	l.written = b
+	go func() {
+		defer close(b.done)
+		b.tally, b.err = l.commitChunks(b.days, true)
+	}()
+	return nil
+}
+
+// await waits for the batch that is being committed, and counts it.
+func (l *Loader) await() error {
+	b := l.written
+	if b == nil {
+		return nil
+	}
+	<-b.done
+	l.written = nil
+	l.count(b.tally)
+	// Its memory serves the batch after the next one, unless much of it would lie idle.
+	l.spare = l.spare[:0]
+	room := 0
+	for _, d := range b.days {
+		if room += cap(d.mixed); room > 2*l.batch {
+			break
+		}
+		clear(d.ids)
+		l.spare = append(l.spare, &loadDay{mixed: d.mixed[:0], row: d.row[:0], ids: d.ids[:0]})
+	}
+	return b.err
+}
+
+// commitLast commits what is left.
+func (l *Loader) commitLast() error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
 	if l.rows == 0 {
 		return nil
 	}
-	if err := l.db.enter(); err != nil {
-		return err
-	}
-	defer l.db.leave()
-	var err error
+	defer l.empty()
 	if l.journal && l.rows < journalMax {
-		err = l.commitJournal()
-	} else {
-		err = l.commitChunks()
+		return l.commitJournal()
 	}
+	t, err := l.commitChunks(l.sortedDays(), false)
+	l.count(t)
+	return err
+}
+
+// empty begins the next batch.
+func (l *Loader) empty() {
 	l.rows, l.bytes, l.last = 0, 0, nil
 	clear(l.days)
-	return err
+}
+
+func (l *Loader) count(t Tally) {
+	l.committed.New += t.New
+	l.committed.Already += t.Already
+	l.committed.Shared += t.Shared
 }
 
 // sortedDays returns the batch's days in the order of their first rows.
@@ -216,6 +284,10 @@ func (l *Loader) sortedDays() []*loadDay {
 
 // commitJournal sends the rows through the committer, in order.
 func (l *Loader) commitJournal() error {
+	if err := l.db.enter(); err != nil {
+		return err
+	}
+	defer l.db.leave()
 	facts := make([]fact, l.rows)
 	for _, d := range l.days {
 		for i, m := range d.mixed {
@@ -241,21 +313,27 @@ func (l *Loader) commitJournal() error {
 	return nil
 }
 
-// commitChunks merges the batch into chunks and registry, in one transaction.
-func (l *Loader) commitChunks() error {
+// commitChunks merges a batch into chunks and registry, in one transaction, and
+// returns what became of its rows. Others may follow.
+func (l *Loader) commitChunks(days []*loadDay, more bool) (t Tally, err error) {
+	if err := l.db.enter(); err != nil {
+		return t, err
+	}
+	defer l.db.leave()
 	l.db.chunkMu.Lock()
 	defer l.db.chunkMu.Unlock()
-	var t Tally
-	err := l.db.rewrite("load", func(w *writer) (bool, error) {
-		b := batch{w: w, days: l.sortedDays()}
+	met := &l.met
+	if met.forgetErased(l.db.erasures); !more && met.n == 0 {
+		met = nil // nobody will ask for them
+	}
+	err = l.db.rewrite("load", func(w *writer) (bool, error) {
+		b := batch{w: w, days: days, met: met}
 		var err error
 		t, err = b.write()
 		return true, err
 	})
-	if err == nil {
-		l.committed.New += t.New
-		l.committed.Already += t.Already
-		l.committed.Shared += t.Shared
+	if err != nil {
+		return Tally{}, err
 	}
-	return err
+	return t, nil
 }

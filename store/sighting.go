@@ -85,20 +85,6 @@ func (w *writer) placeAll(b placement.Brand, rows []sighting, at *places) error 
 	return err
 }
 
-func sightingsOf(days []*loadDay) []sighting {
-	n := 0
-	for _, d := range days {
-		n += len(d.mixed)
-	}
-	all := make([]sighting, 0, n)
-	for _, d := range days {
-		for i, m := range d.mixed {
-			all = append(all, sighting{m, d.row[i]})
-		}
-	}
-	return all
-}
-
 // lookUp sets the positions of the rows whose ids are known, and notes the ids
 // that are not.
 func (r *reader) lookUp(s *sightings) error {

