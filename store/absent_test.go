@@ -36,7 +36,7 @@ func TestMovedKey(t *testing.T) {
 			}
 			seed := time.Now().UnixNano()
 			rng := rand.New(rand.NewPCG(uint64(seed), 0))
-			for range long(75, 5000) {
+			for range alone(long(75, 5000)) {
 				p.probeMoved(t, seed, rng)
 			}
 		})
@@ -134,7 +134,7 @@ func TestHidden(t *testing.T) {
 			seed := time.Now().UnixNano()
 			rng := rand.New(rand.NewPCG(uint64(seed), 0))
 			rng.Shuffle(len(counts), func(i, j int) { counts[i], counts[j] = counts[j], counts[i] })
-			for _, c := range counts[:min(len(counts), long(40, len(counts)))] {
+			for _, c := range counts[:min(len(counts), alone(long(40, len(counts))))] {
 				file := slices.Clone(p.file)
 				binary.LittleEndian.PutUint16(file[c.at:], c.less)
 				for _, q := range p.probe(file) {

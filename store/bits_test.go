@@ -41,7 +41,7 @@ func TestBits(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for range 12 {
+			for range alone(12) {
 				compareBits(t, snap, e, days, rng)
 			}
 		})

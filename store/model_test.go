@@ -60,6 +60,15 @@ func long(ordinary, long int) int {
 	return ordinary
 }
 
+// alone returns how often a test is to do what one goroutine does: a fifth of n with
+// the race detector, which finds nothing in it.
+func alone(n int) int {
+	if raceEnabled {
+		return (n + 4) / 5
+	}
+	return n
+}
+
 func runModel(t *rapid.T, m *model, ids []string, dir string) {
 	opts := m.options()
 	opts.FoldMarks = rapid.SampledFrom([]int{0, 1, 8}).Draw(t, "FoldMarks")
