@@ -16,6 +16,7 @@ var peersSection = section{
 	about: "30 days of three events over a million people, branded ids here, numbers from 0 elsewhere. " +
 		"Redis 7 on a socket has a bitmap for each event and day over these numbers, written by pipelined SETBIT, asked by one transaction of BITOP and BITCOUNT a question; its times are the client's. " +
 		"SQLite (modernc.org/sqlite) has a table keyed by event, day and person, an index by person, a write-ahead log and full syncs; DuckDB a table filled by its Appender. " +
+		"Imports do different work: the library parses the ids, registers each, and keeps a mark once, SQLite keeps it once, and the Appender takes numbers for a table without a key; all are committed and synced when the clock stops, Redis apart, which writes nothing. " +
 		"All answers were the same and right. For durable marks Redis appends to a log and syncs it with every write. " +
 		"Bytes are those of the closed marks: of the file, and in Redis of the keys in memory.",
 	run: runPeers,
@@ -48,7 +49,7 @@ func runPeers(ctx context.Context, b *bench, r *result) error {
 		return err
 	}
 	binary := b.path("peers")
-	build := exec.CommandContext(ctx, "go", "build", "-C", folder, "-o", binary, ".")
+	build := exec.CommandContext(ctx, "go", "build", "-C", folder, "-tags", "sql", "-o", binary, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
@@ -115,7 +116,9 @@ func (p *peersResult) report(r *result) error {
 		}
 		t.row(row...)
 	}
-	r.atLeast("import, dense, times DuckDB's Appender", p.Load[duck]/p.Load[dense], 1.3, "×")
+	if duck >= 0 {
+		r.atLeast("import, dense, times DuckDB's Appender", p.Load[duck]/p.Load[dense], 1.3, "×")
+	}
 	if flat >= 0 {
 		r.atLeast("every question, dense, times as fast as Redis", least, 1, "×")
 		many := p.Durable[len(p.Durable)-1]

@@ -97,6 +97,8 @@ func (l *library) mark(ctx context.Context, person int) error {
 	return err
 }
 
+func (l *library) marksDurably() bool { return true }
+
 func (l *library) bytes() (int64, error) {
 	info, err := os.Stat(l.path)
 	if err != nil {

@@ -123,12 +123,7 @@ func (c *comparison) open(ctx context.Context) error {
 	} else if err := c.add("Redis, flat bitmaps", flat, c.w, err); err != nil {
 		return err
 	}
-	lite, err := openSQLite(ctx, filepath.Join(c.dir, "lite.db"), c.w)
-	if err := c.add("SQLite", lite, c.w, err); err != nil {
-		return err
-	}
-	duck, err := openDuckDB(ctx, filepath.Join(c.dir, "duck.db"), c.w)
-	return c.add("DuckDB", duck, c.w, err)
+	return c.openDatabases(ctx)
 }
 
 func (c *comparison) close() error {
@@ -220,16 +215,13 @@ func (c *comparison) markDurably(ctx context.Context) error {
 		d := durable{Callers: n, Rates: make([][]float64, len(c.sides))}
 		for range c.rounds {
 			for i, s := range c.sides {
-				switch s := s.(type) {
-				case *flatBitmaps:
-					err = c.markRound(ctx, synced, n, &next[i], &d.Rates[i])
-				case *table:
-					if !s.duck { // DuckDB is not made for it
-						err = c.markRound(ctx, s, n, &next[i], &d.Rates[i])
-					}
-				default:
-					err = c.markRound(ctx, s, n, &next[i], &d.Rates[i])
+				if !s.marksDurably() {
+					continue
 				}
+				if _, ok := s.(*flatBitmaps); ok {
+					s = synced
+				}
+				err = c.markRound(ctx, s, n, &next[i], &d.Rates[i])
 				if err != nil {
 					return fmt.Errorf("%s: mark: %w", c.result.Sides[i], err)
 				}

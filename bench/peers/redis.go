@@ -153,6 +153,9 @@ func (r *flatBitmaps) mark(ctx context.Context, person int) error {
 	return r.client.SetBit(ctx, key(0, days), int64(person), 1).Err()
 }
 
+// marksDurably is true of another Redis, which syncs.
+func (r *flatBitmaps) marksDurably() bool { return true }
+
 // bytes is the memory that Redis counts for its keys, with what it rounds up.
 func (r *flatBitmaps) bytes() (n int64, err error) {
 	ctx := context.Background()

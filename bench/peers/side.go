@@ -11,6 +11,8 @@ type side interface {
 	// mark stores one mark, durably; many callers call it. The marks are on a day
 	// of their own, of the first event.
 	mark(ctx context.Context, person int) error
+	// marksDurably reports whether mark is of use.
+	marksDurably() bool
 	// bytes returns what the marks take, where it is kept.
 	bytes() (int64, error)
 	close() error

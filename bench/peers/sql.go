@@ -1,3 +1,5 @@
+//go:build sql
+
 package main
 
 import (
@@ -7,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 
@@ -23,6 +26,16 @@ type table struct {
 	duck   bool
 	marks  sync.Mutex // SQLite has one writer
 	insert *sql.Stmt
+}
+
+// openDatabases adds SQLite and DuckDB to the sides.
+func (c *comparison) openDatabases(ctx context.Context) error {
+	lite, err := openSQLite(ctx, filepath.Join(c.dir, "lite.db"), c.w)
+	if err := c.add("SQLite", lite, c.w, err); err != nil {
+		return err
+	}
+	duck, err := openDuckDB(ctx, filepath.Join(c.dir, "duck.db"), c.w)
+	return c.add("DuckDB", duck, c.w, err)
 }
 
 func openSQLite(ctx context.Context, path string, w *workload) (*table, error) {
@@ -186,6 +199,9 @@ func (t *table) mark(ctx context.Context, person int) error {
 	_, err := t.insert.ExecContext(ctx, 0, days, person)
 	return err
 }
+
+// marksDurably is false of DuckDB, which is not made for it.
+func (t *table) marksDurably() bool { return !t.duck }
 
 // bytes is the size of the file, all in it.
 func (t *table) bytes() (int64, error) {
