@@ -231,3 +231,51 @@ func clearOf(a, b bool) (n uint64) {
 	}
 	return n
 }
+
+// TestEraseWithinLoad erases an id that a load into a dense store has met: further rows
+// of it must be of a new ordinal.
+func TestEraseWithinLoad(t *testing.T) {
+	db := mustOpen(t, filepath.Join(t.TempDir(), "db"), inDense(options(placement.Branded)))
+	defer mustClose(t, db)
+	l, err := db.Load(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetBatch(3)
+	id := branded("USR", 1)
+	for n := range 5 {
+		for i, of := range []string{id, branded("USR", 2), branded("USR", uint64(n)+10)} {
+			if err := l.Add("act", of, today-store.Day(n)); err != nil {
+				t.Fatalf("row %d of batch %d: %v", i, n, err)
+			}
+		}
+		if n != 2 {
+			continue
+		}
+		if err := l.Add("act", branded("USR", 3), today); err != nil { // the next batch is begun, and waits for nothing
+			t.Fatal(err)
+		}
+		if _, err := db.Erase(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	snap, err := db.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer snap.Close()
+	for n := range store.Day(5) {
+		at, err := snap.Has("act", id, store.Period{First: today - n, Last: today - n})
+		// Whether the third batch was written before is chance.
+		if want := n > 2; n != 2 && (at.Has != want || err != nil) {
+			t.Errorf("%d days ago: %v, %v, want %t", n, at, err, want)
+		}
+	}
+	v, err := db.Verify(ctx, store.VerifyOptions{Fault: func(f store.Fault) { t.Error(f) }})
+	if err != nil || v.Faults > 0 {
+		t.Errorf("verified: %+v, %v", v, err)
+	}
+}
