@@ -26,7 +26,7 @@ func TestMovedKey(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().UnixNano())
 	}
-	for i := range uint64(max(4, *randomStores)) {
+	for i := range uint64(4 + *randomStores/10) {
 		t.Run(fmt.Sprintf("seed=%d", seed+i), func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, seed+i)
