@@ -38,6 +38,15 @@ func (db *DB) SetCommit(fn func(commit func() error) error) {
 // Logging tells whether there is a log beside the file.
 func (db *DB) Logging() bool { return db.logging.Load() }
 
+// LookerKnows tells whether marks find an event without the committer's help.
+func (db *DB) LookerKnows(event string) (ok bool, err error) {
+	err = db.look("looker", func(r *reader) (err error) {
+		_, ok, err = r.event(event)
+		return err
+	})
+	return ok, err
+}
+
 // LogPath is where a half of a store's log stands.
 func LogPath(path string, half int) string { return logPath(path, half) }
 

@@ -197,3 +197,19 @@ func TestSettledHead(t *testing.T) {
 		t.Errorf("the head was synced %d times", settled)
 	}
 }
+
+// Marks of an event or page that the log's time brought do not need the file.
+func TestLookerKnowsNewNames(t *testing.T) {
+	opts := options(placement.Branded)
+	opts.SetLogAfter(-1)
+	db := mustOpen(t, filepath.Join(t.TempDir(), "db"), opts)
+	defer mustClose(t, db)
+	for _, event := range []string{"first", "second"} {
+		if _, err := db.Mark(ctx, event, branded("USR", 1), today); err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := db.LookerKnows(event); !ok || err != nil {
+			t.Errorf("%s: known %v, %v", event, ok, err)
+		}
+	}
+}

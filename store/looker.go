@@ -61,7 +61,8 @@ func (db *DB) dropLooker(l *looker) {
 }
 
 // retireLooker has the next caller open another looker, where the view is one
-// that this one cannot serve, or one of many commits later. A nil view is none.
+// that this one cannot serve, or one of many commits later. A nil view is none, or
+// one with names that this one has not.
 func (db *DB) retireLooker(v *view) {
 	db.lookMu.Lock()
 	defer db.lookMu.Unlock()
@@ -75,7 +76,9 @@ func (db *DB) retireLooker(v *view) {
 	}
 }
 
-// opened are what a reader has found before. Only what is there is kept.
+// opened are what a reader has found before. Of names only those that are there are
+// kept; of buckets and chunks also that there is none, which a new day's are until
+// they are folded.
 type opened struct {
 	events sync.Map // event name -> eventRecord
 	days   sync.Map // dayKey -> *bolt.Bucket of chunks
@@ -86,7 +89,7 @@ type opened struct {
 	held   atomic.Int32
 }
 
-// openedMax bounds the chunks that a looker keeps: about 10 MB.
+// openedMax bounds the buckets and chunks that a looker keeps: about 10 MB.
 const openedMax = 1 << 16
 
 type chunkRef struct {
@@ -113,13 +116,15 @@ func keep[K, V comparable](m *sync.Map, key K, open func() (V, error)) (V, error
 	return v, err
 }
 
-// keepSome is keep of chunks, as long as there is room.
+// keepSome is keep of buckets and chunks, of which nil says that there is none, as long
+// as there is room.
 func keepSome[K comparable, V any](o *opened, m *sync.Map, key K, open func() (*V, error)) (*V, error) {
 	if v, ok := m.Load(key); ok {
 		return v.(*V), nil
 	}
 	v, err := open()
-	if err == nil && v != nil && o.held.Add(1) <= openedMax {
+	if err == nil && o.held.Load() < openedMax {
+		o.held.Add(1)
 		m.Store(key, v)
 	}
 	return v, err
@@ -146,7 +151,7 @@ func (r *reader) chunkBucket(k dayKey) (*bolt.Bucket, error) {
 	if r.opened == nil {
 		return r.openChunkBucket(k)
 	}
-	return keep(&r.opened.days, k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) })
+	return keepSome(r.opened, &r.opened.days, k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) })
 }
 
 // brandBucket returns the bucket of a brand's registry chunks, or nil where none
@@ -155,7 +160,7 @@ func (r *reader) brandBucket(b placement.Brand) (*bolt.Bucket, error) {
 	if r.opened == nil {
 		return r.openBrandBucket(b)
 	}
-	return keep(&r.opened.brands, b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) })
+	return keepSome(r.opened, &r.opened.brands, b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) })
 }
 
 // event returns the record of the named event; ok is false where it was never

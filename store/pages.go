@@ -142,6 +142,7 @@ func (w *writer) bindPage(name string, b placement.Brand) (uint32, error) {
 	if err != nil {
 		return 0, fmt.Errorf("page %q: %w", name, err)
 	}
+	w.named = true
 	return number, nil
 }
 

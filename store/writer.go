@@ -19,6 +19,7 @@ type writer struct {
 	bound map[string]eventRecord // events met in this transaction
 	units []foldedUnit           // what a fold has written
 	ended bool                   // the log is not needed any more
+	named bool                   // it created an event or a page, which no looker knows
 }
 
 // update runs fn in a write transaction and commits it, unless fn says that
@@ -86,6 +87,9 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 		known = true
 		if w.ended {
 			db.dropLog()
+		}
+		if w.named {
+			v = nil
 		}
 		db.retireLooker(v)
 		return nil
@@ -165,6 +169,7 @@ func (w *writer) bindEvent(name, id string, b placement.Brand) (eventRecord, err
 	if err != nil {
 		return e, fmt.Errorf("event %q: %w", name, err)
 	}
+	w.named = true
 	return e, nil
 }
 
