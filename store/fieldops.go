@@ -119,7 +119,7 @@ func (d *draft) takeFields(k fieldChunk, folded *view) {
 	if !ok || now == had {
 		return
 	}
-	left := &fieldOps{owner: d.stamp, delta: now.delta - had.delta}
+	var left []fieldOp
 	for _, o := range now.ops.all(compareFieldOps) {
 		if f, ok := had.ops.get(o, compareFieldOps); ok {
 			if f.fieldState == o.fieldState {
@@ -127,11 +127,11 @@ func (d *draft) takeFields(k fieldChunk, folded *view) {
 			}
 			o.base = f.has
 		}
-		left.ops.long = append(left.ops.long, o)
+		left = append(left, o)
 	}
-	if len(left.ops.long) > 0 {
-		d.fields.Set(k, left)
-		d.ops += len(left.ops.long)
+	if len(left) > 0 {
+		d.fields.Set(k, &fieldOps{owner: d.stamp, ops: newRuns(left), delta: now.delta - had.delta})
+		d.ops += len(left)
 	}
 }
 

@@ -71,7 +71,7 @@ func (d *draft) takeOps(k dayKey, number uint32, folded *chunkOps) {
 	}
 	day := d.day(k)
 	i, _ := findChunk(day.chunks, number)
-	day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: runs[op]{long: left}, delta: now.delta - folded.delta}
+	day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: newRuns(left), delta: now.delta - folded.delta}
 	day.delta -= folded.delta
 	d.ops -= now.ops.size() - len(left)
 }
@@ -81,7 +81,7 @@ func (d *draft) takeOrdinals(b placement.Brand, folded uint64) {
 	o := d.ownOrdinals(b)
 	placed := o.placed.all(ordinal.compare)
 	i, _ := slices.BinarySearchFunc(placed, folded, func(p ordinal, n uint64) int { return cmp.Compare(uint64(p.pos), n) })
-	o.folded, o.placed = folded, runs[ordinal]{long: slices.Clone(placed[i:])}
+	o.folded, o.placed = folded, newRuns(slices.Clone(placed[i:]))
 }
 
 // takeIDs takes the ids that were folded into a registry chunk from those that
@@ -104,7 +104,7 @@ func (d *draft) takeIDs(b placement.Brand, number uint32, folded *idChunk, fresh
 	}
 	o := d.brand(b)
 	i, _ := findIDs(o.chunks, number)
-	o.chunks[i] = &idChunk{owner: d.stamp, number: number, ids: runs[idEntry]{long: left}}
+	o.chunks[i] = &idChunk{owner: d.stamp, number: number, ids: newRuns(left)}
 	o.counts.first -= uint64(len(had))
 	o.counts.second -= fresh
 	d.ops -= len(had)

@@ -3,54 +3,69 @@ package store
 import "slices"
 
 // runs is an ordered list without equal elements that one commit after another
-// adds to: a long run that commits share, and a short one that each commit
-// copies. An element in the short run stands for its equal in the long one. At
-// a thousand elements a commit copies 64 of them at the most instead of all.
-type runs[T any] struct{ long, short []T }
+// adds to: a long run and one of a sixteenth of it, which commits share, and a short
+// one, of a sixteenth of that, which each commit copies. When one is full it is merged
+// into the next longer. An element in a shorter run stands for its equal in a longer
+// one. At fifty thousand elements a commit copies 200 of them at the most, and an
+// element is merged 16 times with as many as it is itself, and once with 16.
+type runs[T any] struct {
+	levels [3][]T // from the long run to the short
+}
 
-// shortMax is the length of the short run at which it is merged into a long one
-// of n elements: copying it costs as much as its share of the merge.
+// shortMax is the length of a run at which it is merged into one of n elements.
 func shortMax(n int) int { return 16 + n/16 }
+
+// newRuns returns the list of ordered elements, which it keeps.
+func newRuns[T any](ordered []T) (r runs[T]) {
+	r.levels[0] = ordered
+	return r
+}
 
 // own returns the list with a short run of its own, ready for put.
 func (r runs[T]) own() runs[T] {
-	r.short = append(make([]T, 0, len(r.short)+2), r.short...) // a commit adds one, mostly
+	short := &r.levels[len(r.levels)-1]
+	*short = append(make([]T, 0, len(*short)+2), *short...) // a commit adds one, mostly
 	return r
 }
 
 // put adds an element, or replaces its equal. The short run must be the caller's.
 func (r *runs[T]) put(x T, compare func(a, b T) int) {
-	i, ok := slices.BinarySearchFunc(r.short, x, compare)
+	last := len(r.levels) - 1
+	i, ok := slices.BinarySearchFunc(r.levels[last], x, compare)
 	if ok {
-		r.short[i] = x
+		r.levels[last][i] = x
 		return
 	}
-	r.short = slices.Insert(r.short, i, x)
-	if len(r.short) >= shortMax(len(r.long)) {
-		r.long, r.short = r.all(compare), nil
+	r.levels[last] = slices.Insert(r.levels[last], i, x)
+	for n := last; n > 0 && len(r.levels[n]) >= shortMax(len(r.levels[n-1])); n-- {
+		r.levels[n-1], r.levels[n] = mergeRuns(r.levels[n-1], r.levels[n], compare), nil
 	}
 }
 
 // get returns the element equal to x.
-func (r runs[T]) get(x T, compare func(a, b T) int) (found T, ok bool) {
-	if i, ok := slices.BinarySearchFunc(r.short, x, compare); ok {
-		return r.short[i], true
-	}
-	if i, ok := slices.BinarySearchFunc(r.long, x, compare); ok {
-		return r.long[i], true
+func (r *runs[T]) get(x T, compare func(a, b T) int) (found T, ok bool) {
+	for n := len(r.levels) - 1; n >= 0; n-- {
+		if i, ok := slices.BinarySearchFunc(r.levels[n], x, compare); ok {
+			return r.levels[n][i], true
+		}
 	}
 	return found, false
 }
 
 // all returns the elements in order. They may be shared.
-func (r runs[T]) all(compare func(a, b T) int) []T {
-	if len(r.short) == 0 {
-		return r.long
+func (r *runs[T]) all(compare func(a, b T) int) []T {
+	return mergeRuns(r.levels[0], mergeRuns(r.levels[1], r.levels[2], compare), compare)
+}
+
+// mergeRuns returns the elements of both runs in order; of equal ones b's. It may
+// return one of them.
+func mergeRuns[T any](a, b []T, compare func(a, b T) int) []T {
+	if len(b) == 0 {
+		return a
 	}
-	if len(r.long) == 0 {
-		return r.short
+	if len(a) == 0 {
+		return b
 	}
-	a, b := r.long, r.short
 	out := make([]T, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch c := compare(a[0], b[0]); {
@@ -66,7 +81,17 @@ func (r runs[T]) all(compare func(a, b T) int) []T {
 }
 
 // size returns the number of elements held, those that were replaced included.
-func (r runs[T]) size() int { return len(r.long) + len(r.short) }
+func (r *runs[T]) size() (n int) {
+	for _, run := range r.levels {
+		n += len(run)
+	}
+	return n
+}
 
 // room returns the number of elements that the list takes memory for.
-func (r runs[T]) room() int { return cap(r.long) + cap(r.short) }
+func (r *runs[T]) room() (n int) {
+	for _, run := range r.levels {
+		n += cap(run)
+	}
+	return n
+}

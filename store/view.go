@@ -65,12 +65,27 @@ type op struct {
 
 func compareOps(a, b op) int { return cmp.Compare(a.pos, b.pos) }
 
-// get returns the operation on a position. The chunk may be nil.
+// get returns the operation on a position. The chunk may be nil. Each mark asks twice;
+// a search that calls compareOps took twice as long.
 func (c *chunkOps) get(pos uint32) (op, bool) {
 	if c == nil {
 		return op{}, false
 	}
-	return c.ops.get(op{pos: pos}, compareOps)
+	for n := len(c.ops.levels) - 1; n >= 0; n-- {
+		run := c.ops.levels[n]
+		low := 0
+		for high := len(run); low < high; {
+			if mid := int(uint(low+high) >> 1); run[mid].pos < pos {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		if low < len(run) && run[low].pos == pos {
+			return run[low], true
+		}
+	}
+	return op{}, false
 }
 
 // size returns the number of operations held, of a chunk that may be nil.
@@ -102,7 +117,7 @@ func (c *chunkOps) apply(b *roaring.Bitmap) {
 	if c == nil {
 		return
 	}
-	for _, run := range [2][]op{c.ops.long, c.ops.short} {
+	for _, run := range c.ops.levels {
 		for _, o := range run {
 			if o.set {
 				b.Add(o.pos)
@@ -202,7 +217,7 @@ func (v *view) known(b placement.Brand, s settings, m placement.Mixed) standing 
 	if c == nil {
 		return at
 	}
-	for _, run := range [2][]idEntry{c.ids.long, c.ids.short} {
+	for _, run := range c.ids.levels {
 		i, _ := slices.BinarySearchFunc(run, firstEntry(m.Placement()), idEntry.compare)
 		for ; i < len(run) && run[i].mixed.Placement() == m.Placement(); i++ {
 			if run[i].mixed == m {
@@ -235,7 +250,7 @@ func (v *view) heapBytes() uint64 {
 	v.ids.Scan(func(_ uint32, o *brandOps) bool {
 		for _, c := range o.chunks {
 			n += uint64(c.ids.room())*uint64(unsafe.Sizeof(idEntry{})) + uint64(unsafe.Sizeof(*c))
-			for _, run := range [2][]idEntry{c.ids.long, c.ids.short} {
+			for _, run := range c.ids.levels {
 				for _, e := range run {
 					n += uint64(len(e.id))
 				}
@@ -294,7 +309,8 @@ func (d *draft) day(k dayKey) *dayOps {
 	return o
 }
 
-// setBit records the state of one bit, given its state in the chunk.
+// setBit records that a bit, which was not so, is set or clear now, given its state in
+// the chunk.
 func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
 	day := d.day(k)
 	i, ok := findChunk(day.chunks, number)
@@ -305,17 +321,11 @@ func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
 		day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: c.ops.own(), delta: c.delta}
 	}
 	c := day.chunks[i]
-	is := base
-	if o, ok := c.get(pos); ok {
-		is = o.set
-	}
 	before := c.ops.size()
 	c.ops.put(op{pos, set, base}, compareOps)
 	d.ops += c.ops.size() - before
-	if is != set {
-		c.delta += sign(set)
-		day.delta += sign(set)
-	}
+	c.delta += sign(set)
+	day.delta += sign(set)
 }
 
 func sign(set bool) int64 {

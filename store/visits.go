@@ -118,7 +118,7 @@ func (d *draft) takeVisits(day Day, block uint32, folded *view) {
 			}
 		}
 		if len(left) > 0 {
-			d.visits.Set(k, &visitOps{owner: d.stamp, brand: now.brand, hashes: runs[uint64]{long: left}})
+			d.visits.Set(k, &visitOps{owner: d.stamp, brand: now.brand, hashes: newRuns(left)})
 			d.ops += len(left)
 		}
 	})
