@@ -6,32 +6,30 @@ import (
 	"fmt"
 )
 
-// commitLoop is the committer. Where the next group is waiting, it takes it before it
-// wakes the callers of the one before, who would get in the way.
+// commitLoop is the committer. It takes the next group before it wakes the callers of
+// the one before, who would get in the way.
 func (db *DB) commitLoop(ctx context.Context) {
 	defer db.background.Done()
-	written := new(gathered)
-	for commits := 0; ; commits++ {
-		if !db.gathering.Load() {
-			written.wake()
-		}
+	written := newGroup(nil)
+	for commits := 0; ; {
 		if commits >= db.opts.logAfter && !db.logging.Load() && db.holdLog.Load() == 0 {
+			written.wake()
 			db.startLog()
 			commits = 0
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case db.ready <- struct{}{}:
+		g := db.nextGroup()
+		written.wake()
+		if g != nil {
+			db.commitGroup(g)
+			db.afterCommit(ctx, g)
+			written = g
+			commits++
+			continue
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case g := <-db.groups:
-			written.wake()
-			db.commitGroup(g)
-			db.afterCommit(ctx, g)
-			written = g
+		case <-db.wakeCommit:
 		}
 	}
 }
@@ -39,10 +37,10 @@ func (db *DB) commitLoop(ctx context.Context) {
 // wake tells the callers that their requests are committed or failed; once is
 // enough.
 func (g *gathered) wake() {
-	for _, r := range g.requests {
-		r.done <- struct{}{}
+	if !g.woken {
+		g.woken = true
+		close(g.ended)
 	}
-	g.requests = nil
 }
 
 // commitGroup commits the requests, all of them or none. A fact that is refused

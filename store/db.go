@@ -64,15 +64,15 @@ type DB struct {
 	bitsets    sync.Pool    // of *bitset
 	passRead   int          // the constant; tests take less
 
-	idle      sync.Pool      // of *request
-	requests  chan *request  // to the gatherer
-	ready     chan struct{}  // from the committer, when it can take a group
-	groups    chan *gathered // to the committer
-	gathering atomic.Bool    // the gatherer has requests for the committer
-	wakeFold  chan struct{}  // to the folder
+	idle sync.Pool // of *request
+
+	gatherMu   sync.Mutex  // guards groups, and those in it
+	groups     []*gathered // for the committer; requests go to the last
+	wakeCommit chan struct{}
+	wakeFold   chan struct{}
 
 	stop       context.CancelFunc // ends the goroutines in the background
-	background sync.WaitGroup     // the gatherer, the committer, the folder and who remembers
+	background sync.WaitGroup     // the committer, the folder and who remembers
 
 	closeMu sync.RWMutex // guards closed; held for reading while a call is under way
 	closed  bool

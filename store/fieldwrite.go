@@ -144,14 +144,7 @@ func (db *DB) UpdateFields(ctx context.Context, id string, updates ...FieldUpdat
 	if err != nil {
 		return nil, err
 	}
-	req := db.newRequest()
-	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
-	if err := db.submit(ctx, req); err != nil {
-		return nil, err
-	}
-	err = req.err
-	db.release(req)
-	if err != nil {
+	if _, err := db.commitOne(ctx, f); err != nil {
 		return nil, err
 	}
 	return f.fields.values, nil

@@ -1,19 +1,17 @@
 package store
 
 import (
-	"context"
 	"runtime"
 	"sync/atomic"
 )
 
-// Marks pass two goroutines on their way to disk. The gatherer takes what callers
-// hand in and works out, in memory, what it changes, while the committer waits for
-// the disk with the group before; when the committer is ready it gets the group,
-// as one record to write to the log. What a group changes it can only know from
-// the view that the group before leaves, so a draft is built on a draft; where a
-// fold, a load or a failed commit came in between, the committer sees that the view
-// is another one, and works the group out again. A group that names a new event,
-// and every group before there is a log, is a transaction of the store's file.
+// Callers gather their requests into groups and work out themselves, in memory, what
+// each changes, while the committer waits for the disk with the group before; when it
+// is free it gets the next, as one record to write to the log. What a group changes can
+// only be known from the view that the group before leaves, so a draft is built on a
+// draft; where a fold, a load or a failed commit came in between, the committer sees
+// that the view is another one, and works the group out again. A group that names a new
+// event, and every group before there is a log, is a transaction of the store's file.
 
 // groupMax bounds the facts of one group commit, and with them its record.
 const groupMax = 8192
@@ -22,6 +20,9 @@ const groupMax = 8192
 type gathered struct {
 	requests []*request
 	facts    int
+	before   *gathered     // the group before, until it is known what that leaves
+	ended    chan struct{} // closed when the group is committed or failed
+	woken    bool          // ended is closed
 
 	// base is the view that the group was worked out on, nil where it was not;
 	// then the committer does it. The rest is what came of it.
@@ -35,95 +36,89 @@ type gathered struct {
 	done  atomic.Bool
 }
 
-// gatherLoop is the gatherer.
-func (db *DB) gatherLoop(ctx context.Context) {
-	defer db.background.Done()
-	ready := false
-	g, last := new(gathered), new(gathered)
-	last.done.Store(true)
-	for {
-		requests := db.requests
-		if g.facts >= groupMax {
-			requests = nil
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case r := <-requests:
-			db.gather(g, r, last)
-		case <-db.ready:
-			ready = true
-		}
-		if !ready || len(g.requests) == 0 {
-			continue
-		}
-		db.gatherWaiting(g, last)
-		db.settle(g)
-		db.gathering.Store(false)
-		select {
-		case <-ctx.Done():
-			return
-		case db.groups <- g:
-		}
-		g, last, ready = new(gathered), g, false
+// newGroup returns an empty group that comes after another.
+func newGroup(before *gathered) *gathered {
+	if before == nil {
+		before = new(gathered)
+		before.done.Store(true)
 	}
+	return &gathered{before: before, ended: make(chan struct{})}
+}
+
+// gather adds a request to the last group that is gathered, and works it out where the
+// view before the group is known.
+func (db *DB) gather(r *request) *gathered {
+	db.gatherMu.Lock()
+	defer db.gatherMu.Unlock()
+	g := db.groups[len(db.groups)-1]
+	if g.facts >= groupMax {
+		db.settle(g)
+		g = newGroup(g)
+		db.groups = append(db.groups, g)
+	}
+	g.requests = append(g.requests, r)
+	g.facts += r.size()
+	switch {
+	case g.w != nil:
+		db.workOut(g, r)
+	case g.before.done.Load():
+		db.workFrom(g, db.view.Load())
+	default:
+		db.workFrom(g, g.before.after.Load())
+	}
+	return g
 }
 
 // enough is the size from which a group does not wait for callers on their way.
 const enough = 12
 
-// gatherWaiting adds the requests that are waiting. Callers that the last commit
-// woke are on their way with their next mark, so it lets them run a few times:
-// larger groups for a microsecond of a lone caller.
-func (db *DB) gatherWaiting(g, last *gathered) {
+// nextGroup takes the next group to commit, ready for it; nil where there is none.
+// Callers that the last commit woke are on their way with their next mark, so it lets
+// them run a few times: larger groups for a microsecond of a lone caller.
+func (db *DB) nextGroup() *gathered {
 	for range 3 {
-		for more := true; more && g.facts < groupMax; {
-			select {
-			case r := <-db.requests:
-				db.gather(g, r, last)
-			default:
-				more = false
-			}
-		}
-		if len(g.requests) >= enough {
-			return
+		switch n := db.gatheredRequests(); {
+		case n == 0:
+			return nil
+		case n >= enough:
+			return db.takeGroup()
 		}
 		runtime.Gosched()
 	}
+	return db.takeGroup()
 }
 
-// gather adds a request to the group, unless it was withdrawn, and works it out
-// where the view before the group is known.
-func (db *DB) gather(g *gathered, r *request, last *gathered) {
-	if !r.state.CompareAndSwap(requestQueued, requestTaken) {
-		return
-	}
-	g.requests = append(g.requests, r)
-	db.gathering.Store(true)
-	g.facts += r.size()
-	if g.w != nil {
-		db.workOut(g, r)
-		return
-	}
-	base := last.after.Load()
-	if last.done.Load() {
-		base = db.view.Load()
-	}
-	if base != nil {
-		db.workFrom(g, base)
-	}
+// gatheredRequests returns how many requests wait in the next group.
+func (db *DB) gatheredRequests() int {
+	db.gatherMu.Lock()
+	defer db.gatherMu.Unlock()
+	return len(db.groups[0].requests)
 }
 
-// workFrom starts the group's draft on a view and works out the requests that it
-// has.
+func (db *DB) takeGroup() *gathered {
+	db.gatherMu.Lock()
+	defer db.gatherMu.Unlock()
+	g := db.groups[0]
+	if g.w == nil {
+		db.workFrom(g, db.view.Load()) // the group before is committed
+	}
+	db.settle(g)
+	g.before = nil
+	if len(db.groups) > 1 {
+		db.groups = db.groups[1:]
+	} else {
+		db.groups[0] = newGroup(g)
+	}
+	return g
+}
+
+// workFrom starts the group's draft on a view, if that is known, and works out the
+// requests that it has.
 func (db *DB) workFrom(g *gathered, base *view) {
-	g.base = base
-	if !db.logging.Load() {
-		g.base = nil // it needs a transaction, whose number is not known
-	}
-	if g.base == nil {
+	if base == nil || !db.logging.Load() { // it needs a transaction, whose number is not known
 		return
 	}
+	g.base, g.before = base, nil
 	d := base.draft(base.txid)
 	g.w = &writer{reader: reader{set: db.set, verified: db.verified, view: &d.view, precision: db.precision}, draft: d}
 	for _, r := range g.requests {
@@ -160,13 +155,10 @@ func (db *DB) workOut(g *gathered, r *request) {
 	}
 }
 
-// settle makes the group ready for the committer, which has nothing else to do now:
-// if it was not worked out yet, it can be.
+// settle ends the gathering of a group: it is known then what it leaves, if it was
+// worked out.
 func (db *DB) settle(g *gathered) {
-	if g.w == nil {
-		db.workFrom(g, db.view.Load())
-	}
-	if g.base != nil {
+	if g.base != nil && g.after.Load() == nil {
 		g.after.Store(g.finish())
 	}
 }

@@ -299,7 +299,7 @@ func (l *Loader) commitJournal() error {
 		}
 	}
 	for part := range slices.Chunk(facts, recordMarks) {
-		r := &request{facts: part, results: make([]Result, len(part)), done: make(chan struct{}, 1)}
+		r := &request{facts: part, results: make([]Result, len(part))}
 		if err := l.db.submit(l.ctx, r); err != nil {
 			return err
 		}

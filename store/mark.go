@@ -72,8 +72,8 @@ func (t *Tally) count(r Result) {
 //
 // Errors: ErrInvalidEvent, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
 // for a day later than tomorrow, ErrOtherBrand, ErrReadOnly, or why the commit
-// failed. When ctx ends before the mark was taken into a group commit, it is not
-// made and ctx's error is returned; after that its commit is waited for.
+// failed. Where ctx has ended, the mark is not made and ctx's error is returned; a
+// commit that has begun is waited for.
 //
 // Cost: concurrent callers share a commit: one sync of the log beside the file, or
 // two of the file where there is no log yet or the event is new. A mark whose bit and
@@ -107,14 +107,7 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 			return result, err
 		}
 	}
-	req := db.newRequest()
-	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
-	if err := db.submit(ctx, req); err != nil {
-		return 0, err // the committer may still have it
-	}
-	result, err := req.results[0], req.err
-	db.release(req)
-	return result, err
+	return db.commitOne(ctx, f)
 }
 
 // fact is a mark or unmark whose parts were checked.

@@ -28,8 +28,8 @@ type Visit struct {
 //
 // Errors: ErrInvalidEvent for the page's name, which is 1 to 255 bytes of UTF-8
 // without control characters, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
-// for a day later than tomorrow, ErrReadOnly, or why the commit failed. When ctx
-// ends before the commit has begun, nothing is recorded and its error is returned.
+// for a day later than tomorrow, ErrReadOnly, or why the commit failed. Where ctx
+// has ended, nothing is recorded and its error is returned.
 //
 // Cost: that of Mark. Concurrent callers, of Mark too, share a commit; a visit
 // that changes nothing returns without writing.
@@ -48,12 +48,7 @@ func (db *DB) Observe(ctx context.Context, page, id string, day Day) (Result, er
 	if held, err := db.visited(&f); held || err != nil {
 		return Already, err
 	}
-	req := &request{done: make(chan struct{}, 1)}
-	req.facts, req.results = append(req.oneFact[:0], f), req.oneResult[:]
-	if err := db.submit(ctx, req); err != nil {
-		return 0, err
-	}
-	return req.results[0], req.err
+	return db.commitOne(ctx, f)
 }
 
 // visited reports whether a visit is on disk that changes as much as this one. It

@@ -48,7 +48,7 @@ func open(path string, opts *Options) (*DB, error) {
 	}
 	db := &DB{
 		opts: o, log: o.Logger, verified: newVerified(), passRead: passRead, commit: (*bolt.Tx).Commit,
-		requests: make(chan *request, groupMax), ready: make(chan struct{}), groups: make(chan *gathered), wakeFold: make(chan struct{}, 1),
+		groups: []*gathered{newGroup(nil)}, wakeCommit: make(chan struct{}, 1), wakeFold: make(chan struct{}, 1),
 	}
 	if err := db.openFile(path); err != nil {
 		return nil, err
@@ -65,8 +65,7 @@ func open(path string, opts *Options) (*DB, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	if !db.cfg.ReadOnly {
-		db.background.Add(3)
-		go db.gatherLoop(ctx)
+		db.background.Add(2)
 		go db.commitLoop(ctx)
 		go db.foldLoop(ctx)
 		if o.RememberEvery > 0 {

@@ -144,7 +144,7 @@ func (l *VisitLoader) commitJournal() error {
 	if len(facts) == 0 {
 		return nil
 	}
-	r := &request{facts: facts, results: make([]Result, len(facts)), done: make(chan struct{}, 1)}
+	r := &request{facts: facts, results: make([]Result, len(facts))}
 	if err := l.db.submit(l.ctx, r); err != nil {
 		return err
 	}
