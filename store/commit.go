@@ -11,11 +11,11 @@ import (
 func (db *DB) commitLoop(ctx context.Context) {
 	defer db.background.Done()
 	written := newGroup(nil)
-	for commits := 0; ; {
-		if commits >= db.opts.logAfter && !db.logging.Load() && db.holdLog.Load() == 0 {
+	for requests := 0; ; {
+		if requests >= db.opts.logAfter && !db.logging.Load() && db.holdLog.Load() == 0 {
 			written.wake()
 			db.startLog()
-			commits = 0
+			requests = 0
 		}
 		g := db.nextGroup()
 		written.wake()
@@ -23,7 +23,7 @@ func (db *DB) commitLoop(ctx context.Context) {
 			db.commitGroup(g)
 			db.afterCommit(ctx, g)
 			written = g
-			commits++
+			requests += len(g.requests)
 			continue
 		}
 		select {
@@ -167,8 +167,7 @@ func (w *writer) applyRequest(r *request, rec *records) error {
 // much, the folder does not keep up: marks wait until it is done, so that the
 // journal and the memory it takes stay bounded.
 func (db *DB) afterCommit(ctx context.Context, g *gathered) {
-	v := db.view.Load()
-	ops := max(v.ops, int(v.records())) // a bit that changes again and again is one operation
+	ops := db.view.Load().unfolded()
 	if ops < db.opts.FoldMarks {
 		return
 	}

@@ -141,7 +141,7 @@ func (db *DB) Close() error {
 	db.keepNone(true)
 	var errs []error
 	if !db.cfg.ReadOnly && db.failure() == nil {
-		errs = append(errs, db.foldAll(context.Background()), db.endLog(), db.syncFreelist())
+		errs = append(errs, db.closeJournal(), db.syncFreelist())
 	}
 	if db.journal != nil {
 		errs = append(errs, db.journal.close())

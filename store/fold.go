@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"runtime"
 	"time"
 
 	"cohort/placement"
@@ -72,30 +71,46 @@ func (db *DB) Fold(ctx context.Context) error {
 	return db.foldAll(ctx)
 }
 
-// foldAll folds everything that the journal holds when it begins.
+// foldAll folds everything that the journal holds when it begins, and makes the log
+// ready for the next fold.
 func (db *DB) foldAll(ctx context.Context) error {
 	db.chunkMu.Lock()
 	defer db.chunkMu.Unlock()
+	floor, err := db.fold(ctx)
+	if err != nil {
+		return err
+	}
+	return db.wipeLog(floor)
+}
+
+// fold is foldAll of a journal that may end with it; chunkMu is held. It returns the
+// number of the last record folded.
+func (db *DB) fold(ctx context.Context) (floor uint64, err error) {
 	v, start := db.beginFold(), time.Now()
 	if v.records() == 0 {
-		return nil
+		return v.floor, nil
 	}
-	work := foldWork(v)
+	work, p := foldWork(v), db.newPace()
 	for len(work) > 0 {
 		if err := ctx.Err(); err != nil {
-			return err
+			return 0, err
 		}
 		err := db.transact("fold", true, func(w *writer) (bool, error) {
-			w.draft.chunks = w.draft.txid
+			w.draft.chunks, w.pace = w.draft.txid, p
 			n, err := w.foldSome(work)
 			work = work[n:]
 			return true, err
 		})
 		if err != nil {
-			return err
+			return 0, err
 		}
+		p.rest()
 	}
-	return db.trimJournal(ctx, v.seq, start)
+	if err := db.trimJournal(ctx, v.seq, start); err != nil {
+		return 0, err
+	}
+	p.rest()
+	return v.seq, nil
 }
 
 // beginFold returns the view to fold. What is marked later goes to the other half
@@ -219,7 +234,7 @@ func (w *writer) foldIDs(u foldUnit) (int, error) {
 		err = w.putIDs(c)
 	}
 	w.units = append(w.units, foldedUnit{u, c.pendingPlacements})
-	runtime.Gosched() // as in foldDay
+	w.pace.rest()
 	return len(c.value), err
 }
 
@@ -250,7 +265,7 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 			return 0, 0, fmt.Errorf("day %s: %w", k.day(), err)
 		}
 		w.units = append(w.units, foldedUnit{foldUnit: work[n]})
-		runtime.Gosched() // marks go on beside, and on few cores would wait for a time slice
+		w.pace.rest()
 		written += len(c.value)
 		n++
 	}

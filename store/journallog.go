@@ -224,8 +224,33 @@ func (l *journalLog) turn(floor uint64) {
 	if other.last > floor || l.half[l.at].last <= floor {
 		return
 	}
-	other.end, other.zeros = logHeader, 0
+	if other.end > logHeader { // it was not wiped
+		other.end, other.zeros = logHeader, 0
+	}
 	l.at = 1 - l.at
+}
+
+// logWipe is how much is wiped between two syncs.
+const logWipe = 256 << 10
+
+// wiped returns the half as it is when its records are wiped: there are zeros on disk in
+// their place, and the half is empty. None of them must be needed.
+func (h logHalf) wiped() (logHalf, error) {
+	to := h.end
+	if h.zeros == 0 {
+		h.zeros = (h.end + logSlack + logGrow - 1) / logGrow * logGrow
+		h.size, to = max(h.size, h.zeros), h.zeros
+	}
+	for from := int64(logHeader); from < to; from += logWipe {
+		if err := h.writeZeros(from, min(from+logWipe, to)); err != nil {
+			return h, err
+		}
+		if err := h.file.Datasync(); err != nil {
+			return h, err
+		}
+	}
+	h.end = logHeader
+	return h, nil
 }
 
 // close closes the files.

@@ -1,6 +1,10 @@
 package store
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // startLog makes the store's log. Where that fails the journal stays in the
 // file, which is slower, and no loss.
@@ -24,6 +28,38 @@ func (db *DB) startLog() {
 	defer db.viewMu.Unlock()
 	db.journal = l
 	db.logging.Store(true)
+}
+
+// wipeLog wipes the half of the log that is not written, if nothing in it is needed: up
+// to floor. A commit that found old records where it writes would have to wipe them,
+// and every mark behind it would wait. chunkMu is held, so no fold turns to that half.
+func (db *DB) wipeLog(floor uint64) error {
+	db.viewMu.Lock()
+	l := db.journal
+	db.viewMu.Unlock()
+	if l == nil {
+		return nil
+	}
+	idle := &l.half[1-l.at]
+	if idle.last > floor || idle.end == logHeader {
+		return nil
+	}
+	h, err := idle.wiped()
+	if err != nil {
+		return fmt.Errorf("wipe the log: %w", boltError(err))
+	}
+	db.viewMu.Lock()
+	defer db.viewMu.Unlock()
+	*idle = h
+	return nil
+}
+
+// closeJournal folds all that the journal holds, and ends the log.
+func (db *DB) closeJournal() error {
+	db.chunkMu.Lock()
+	_, err := db.fold(context.Background())
+	db.chunkMu.Unlock()
+	return errors.Join(err, db.endLog())
 }
 
 // endLog folds what is left and removes the log: from then on the file has

@@ -213,3 +213,43 @@ func TestLookerKnowsNewNames(t *testing.T) {
 		}
 	}
 }
+
+// A fold leaves the half of the log that it emptied as zeros, and a turn to it, and a
+// crash behind that, lose nothing.
+func TestLogWiped(t *testing.T) {
+	opts := options(placement.Branded)
+	opts.SetLogAfter(-1)
+	path := filepath.Join(t.TempDir(), "db")
+	db := mustOpen(t, path, opts)
+	for round := range 4 {
+		for m := range someMarks("active", 30, uint64(100*round)) {
+			if _, err := db.Mark(ctx, m.Event, m.ID, m.Day); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := db.Fold(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for half := range 2 {
+			b := mustRead(t, store.LogPath(path, half))
+			if rest := b[40:]; len(b) != 1<<20 || bytes.Count(rest, []byte{0}) != len(rest) {
+				t.Fatalf("round %d, half %d: %d bytes, of which %d are zeros", round, half, len(b), bytes.Count(b, []byte{0}))
+			}
+		}
+	}
+	if _, err := db.Mark(ctx, "active", branded("USR", 1000), today); err != nil {
+		t.Fatal(err)
+	}
+	want := digestOf(t, db)
+	crashed := filepath.Join(t.TempDir(), "db")
+	if err := errors.Join(db.CopyFile(crashed), os.WriteFile(store.LogPath(crashed, 0), mustRead(t, store.LogPath(path, 0)), 0o600),
+		os.WriteFile(store.LogPath(crashed, 1), mustRead(t, store.LogPath(path, 1)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	mustClose(t, db)
+	again := mustOpen(t, crashed, nil)
+	defer mustClose(t, again)
+	if got := digestOf(t, again); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+}

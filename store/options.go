@@ -97,7 +97,7 @@ type Options struct {
 	// Logger receives what happens in the background. Default: nothing.
 	Logger *slog.Logger
 
-	logAfter int      // commits until there is a log; 0 is the default, negative at once
+	logAfter int      // committed requests until there is a log; 0 is the default, negative at once
 	openLog  openFunc // opens the log's files, and the store's to settle it; tests fail and cut it
 }
 
@@ -135,9 +135,10 @@ const (
 	defaultFoldAge     = 5 * time.Minute
 	defaultRemember    = 10 * time.Minute
 
-	// defaultLogAfter is how many commits a store makes before it starts a log:
-	// one that is open for a mark or two would pay more for the files than it
-	// saves.
+	// defaultLogAfter is how many marks, or parts of MarkMany, a store commits before it
+	// starts a log: one that is open for a mark or two would pay more for the files
+	// than it saves. Many callers have one after their first commit; without it they
+	// wait for the transactions of a fold.
 	defaultLogAfter = 16
 
 	// allocSize is by how much the file grows. bbolt's default of 16 MiB would

@@ -41,6 +41,10 @@ type view struct {
 // between their last fold and the trimming of the journal.
 func (v *view) records() uint64 { return v.seq - v.floor }
 
+// unfolded is how much there is to fold: a bit that changes again and again is one
+// operation, but a record each time.
+func (v *view) unfolded() int { return max(v.ops, int(v.records())) }
+
 // dayOps are the unfolded operations of one (event, day), by chunk.
 type dayOps struct {
 	owner  int64       // the draft that may still change it
@@ -230,11 +234,18 @@ func (v *view) known(b placement.Brand, s settings, m placement.Mixed) standing 
 	return at
 }
 
+// findChunk returns where the chunk of a number is. Mostly they are all there.
 func findChunk(chunks []*chunkOps, number uint32) (int, bool) {
+	if i := int(number); i < len(chunks) && chunks[i].number == number {
+		return i, true
+	}
 	return slices.BinarySearchFunc(chunks, number, func(c *chunkOps, n uint32) int { return cmp.Compare(c.number, n) })
 }
 
 func findIDs(chunks []*idChunk, number uint32) (int, bool) {
+	if i := int(number); i < len(chunks) && chunks[i].number == number {
+		return i, true
+	}
 	return slices.BinarySearchFunc(chunks, number, func(c *idChunk, n uint32) int { return cmp.Compare(c.number, n) })
 }
 

@@ -18,6 +18,7 @@ type writer struct {
 	draft *draft
 	bound map[string]eventRecord // events met in this transaction
 	units []foldedUnit           // what a fold has written
+	pace  *pace                  // of a fold that marks go on beside
 	ended bool                   // the log is not needed any more
 	named bool                   // it created an event or a page, which no looker knows
 }

@@ -1,0 +1,39 @@
+package store
+
+import (
+	"runtime"
+	"time"
+)
+
+// A pace keeps a fold from crowding out marks: beside marks that are committed it rests
+// restTimes as long as it has worked, after each chunk and after each commit. On two
+// cores a fold that only yields has one for itself, while the sync of the marks' log
+// often holds the other; and its own syncs stand before theirs at the disk.
+type pace struct {
+	db   *DB
+	seq  uint64    // the journal's last record at the last rest
+	from time.Time // the end of that
+}
+
+func (db *DB) newPace() *pace { return &pace{db, db.view.Load().seq, time.Now()} }
+
+const (
+	restTimes = 4
+	restMax   = 10 * time.Millisecond // the longest rest
+)
+
+// rest ends a piece of the fold's work. Where no marks came meanwhile, and where so many
+// came that the fold falls behind, it only yields. A nil pace is that of a fold that
+// marks wait for.
+func (p *pace) rest() {
+	if p == nil {
+		return
+	}
+	v := p.db.view.Load()
+	if v.seq != p.seq && v.unfolded() < 2*p.db.opts.FoldMarks {
+		time.Sleep(min(restTimes*time.Since(p.from), restMax))
+	} else {
+		runtime.Gosched() // on few cores a mark would wait for a time slice
+	}
+	p.seq, p.from = v.seq, time.Now()
+}
