@@ -104,12 +104,12 @@ func (db *DB) fold(ctx context.Context) (floor uint64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		p.rest()
+		p.rest(commitRest)
 	}
 	if err := db.trimJournal(ctx, v.seq, start); err != nil {
 		return 0, err
 	}
-	p.rest()
+	p.rest(commitRest)
 	return v.seq, nil
 }
 
@@ -234,7 +234,7 @@ func (w *writer) foldIDs(u foldUnit) (int, error) {
 		err = w.putIDs(c)
 	}
 	w.units = append(w.units, foldedUnit{u, c.pendingPlacements})
-	w.pace.rest()
+	w.pace.rest(chunkRest)
 	return len(c.value), err
 }
 
@@ -265,7 +265,7 @@ func (w *writer) foldDay(work []foldUnit, limit int) (n, written int, err error)
 			return 0, 0, fmt.Errorf("day %s: %w", k.day(), err)
 		}
 		w.units = append(w.units, foldedUnit{foldUnit: work[n]})
-		w.pace.rest()
+		w.pace.rest(chunkRest)
 		written += len(c.value)
 		n++
 	}

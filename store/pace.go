@@ -18,20 +18,21 @@ type pace struct {
 func (db *DB) newPace() *pace { return &pace{db, db.view.Load().seq, time.Now()} }
 
 const (
-	restTimes = 4
-	restMax   = 10 * time.Millisecond // the longest rest
+	restTimes  = 4
+	chunkRest  = time.Millisecond // the longest rest in a transaction, which others wait for
+	commitRest = 10 * time.Millisecond
 )
 
-// rest ends a piece of the fold's work. Where no marks came meanwhile, and where so many
+// rest ends a piece of the fold's work, with a rest of up to longest. Where no marks came meanwhile, and where so many
 // came that the fold falls behind, it only yields. A nil pace is that of a fold that
 // marks wait for.
-func (p *pace) rest() {
+func (p *pace) rest(longest time.Duration) {
 	if p == nil {
 		return
 	}
 	v := p.db.view.Load()
 	if v.seq != p.seq && v.unfolded() < 2*p.db.opts.FoldMarks {
-		time.Sleep(min(restTimes*time.Since(p.from), restMax))
+		time.Sleep(min(restTimes*time.Since(p.from), longest))
 	} else {
 		runtime.Gosched() // on few cores a mark would wait for a time slice
 	}
