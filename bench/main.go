@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -53,6 +54,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 			return errors.Join(failed, err)
 		}
 		fmt.Fprintf(progress, "%s: %s\n", s.name, s.title)
+		start := time.Now()
 		b := &bench{scale: o.scale, seed: o.seed, dir: filepath.Join(dir, s.name), log: progress, profiles: o.profiles}
 		if err := b.run(ctx, s, &doc); err != nil {
 			err = fmt.Errorf("%s: %w", s.name, err)
@@ -60,6 +62,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 			failed = errors.Join(failed, err)
 			doc.failed = append(doc.failed, s.name)
 		}
+		fmt.Fprintf(progress, "%s: %.1f s in all\n", s.name, time.Since(start).Seconds())
 		doc.machine.after = load()
 		if err := doc.save(); err != nil {
 			return errors.Join(failed, err)

@@ -16,7 +16,7 @@ var questionsSection = section{
 	name:  "questions",
 	title: "questions over full days, against whole-day bitmaps",
 	about: "A population of five times a full day, a random fifth of it active on each of 30 days; three more events have one such day each. " +
-		"The store is warm and all folded, asked through package query, each question in a snapshot of its own. " +
+		"The store is warm and all folded, asked through package query, each question in a snapshot of its own, which are one view while nothing is marked. " +
 		"The baseline holds every day as the portable bytes of one bitmap in memory; to answer, it maps those it needs onto the bytes (FromBuffer) and uses roaring's FastOr, And and AndCardinality. " +
 		"It has no file, no checksums and no journal.",
 	run: runQuestions,

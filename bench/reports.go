@@ -17,7 +17,7 @@ import (
 var reportsSection = section{
 	name:  "reports",
 	title: "reports over full days, against one question at a time",
-	about: "The population of the questions and 30 days like theirs; the last day is as-of. Triangles are by day, 30 cohorts with a cell for each day up to the last, 465 in all. " +
+	about: "The population of the questions and days like theirs, 30 in the full size; the last day is as-of. Triangles are by day, a cohort for each with a cell for each day up to the last, 465 of 30 days in all. " +
 		"The baseline holds every day as the portable bytes of one bitmap in memory, maps all of them (FromBuffer), and asks roaring one question after the other: " +
 		"an AndCardinality a cell, and for cohorts of first days an AndNot with the days before, which are united once, a day at a time; " +
 		"for a trailing window a FastOr of its days. It has no file, no checksums and no journal. " +

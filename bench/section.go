@@ -73,13 +73,13 @@ var (
 	// middleScale takes minutes.
 	middleScale = scale{
 		rounds: 2,
-		ids:    100_000, rows: 300_000, days: 30, back: 30,
+		ids:    100_000, rows: 300_000, days: 30, back: 20,
 		people: 100_000,
 		marks:  16_000, lone: 500, many: 200_000, perMark: 512, commits: 20,
 		daySizes:    []int{10_000, 1_000_000},
-		memorySizes: []int{1000, 10_000, 100_000, 1_000_000}, collisionSizes: []int{100_000, 1_000_000},
-		growIDs: []int{10_000, 100_000, 500_000}, growDays: []int{1, 7, 30, 90},
-		caseIDs: []int{10_000, 100_000}, caseDays: 60, claimSet: 1_000_000, checkInPart: 1 << 10,
+		memorySizes: []int{1000, 10_000, 100_000, 300_000}, collisionSizes: []int{100_000, 1_000_000},
+		growIDs: []int{10_000, 100_000, 300_000}, growDays: []int{1, 7, 30, 90},
+		caseIDs: []int{10_000, 100_000}, caseDays: 30, claimSet: 1_000_000, checkInPart: 1 << 10,
 		pages: 20_000, visitors: 200_000, visits: 200_000, visitDays: 30,
 	}
 	smallScale = scale{
