@@ -52,8 +52,10 @@ type DB struct {
 	logging atomic.Bool  // journal is there
 	holdLog atomic.Int32 // how many need the store without a journalLog
 
-	lookMu sync.Mutex // guards looker
+	lookMu sync.Mutex // guards looker and alone
 	looker *looker    // nil until it is wanted
+	alone  bool       // each caller takes a looker of its own
+	mapped int        // bytes of address space that the file has; 0 is unknown
 
 	keepMu  sync.Mutex      // guards kept and writing
 	kept    *sharedSnapshot // of the last commit, or of one before; nil where none is kept

@@ -19,6 +19,9 @@ import (
 // SetLogAfter has a store start a log after so many commits.
 func (o *Options) SetLogAfter(commits int) { o.logAfter = cmp.Or(commits, -1) }
 
+// SetMapped sets how much address space the file has at first.
+func (o *Options) SetMapped(bytes int) { o.mapped = bytes }
+
 // A LogFile is what a log writes to.
 type LogFile = logFile
 

@@ -35,21 +35,35 @@ func (db *DB) look(what string, fn func(r *reader) error) error {
 
 func (db *DB) takeLooker(what string) (*looker, error) {
 	db.lookMu.Lock()
-	defer db.lookMu.Unlock()
-	if db.looker == nil {
-		l := new(looker)
-		err := guard(what, func() (err error) {
-			l.reader, err = db.begin()
-			return err
-		})
-		if err != nil {
-			return nil, err
+	if db.alone {
+		db.lookMu.Unlock()
+		l, err := db.newLooker(what)
+		if err == nil {
+			l.retired = true
 		}
-		l.opened = new(opened)
+		return l, err
+	}
+	defer db.lookMu.Unlock()
+	if db.looker != nil {
+		db.looker.users++
+		return db.looker, nil
+	}
+	l, err := db.newLooker(what)
+	if err == nil {
 		db.looker = l
 	}
-	db.looker.users++
-	return db.looker, nil
+	return l, err
+}
+
+// newLooker returns a looker with one user.
+func (db *DB) newLooker(what string) (*looker, error) {
+	l := &looker{users: 1}
+	err := guard(what, func() (err error) {
+		l.reader, err = db.begin()
+		return err
+	})
+	l.opened = new(opened)
+	return l, err
 }
 
 func (db *DB) dropLooker(l *looker) {
@@ -73,6 +87,21 @@ func (db *DB) retireLooker(v *view) {
 	db.looker, l.retired = nil, true
 	if l.users == 0 {
 		_ = l.tx.Rollback() // as above
+	}
+}
+
+// mapRoom is more than a transaction makes the file grow.
+const mapRoom = 8 << 30
+
+// lookAlone has callers take lookers of their own, which end with their look-ups. A
+// transaction of the file that outgrows the map waits until nobody reads, and would
+// wait for ever for a looker that is only retired behind it.
+func (db *DB) lookAlone(alone bool) {
+	db.lookMu.Lock()
+	db.alone = alone
+	db.lookMu.Unlock()
+	if alone {
+		db.retireLooker(nil)
 	}
 }
 

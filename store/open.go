@@ -132,11 +132,18 @@ func (db *DB) openFile(path string) error {
 		// was never acknowledged, or it was damaged since, and its commit is lost.
 		db.log.Warn("one of the file's two heads is damaged: the last commit may be missing", "path", path)
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if db.mapped = db.opts.mapped; db.mapped == 0 {
+		db.mapped = mapSize(info.Size())
+	}
 	timeout := max(db.opts.LockTimeout, 0) // bbolt: 0 waits without end
 	if !clean && !db.opts.ReadOnly {
 		// bbolt would look for free pages in a goroutine of its own, where a
 		// damaged page ends the process. So walk the file first, reading only.
-		b, err := openBolt(path, true, timeout)
+		b, err := db.openBolt(path, true, timeout)
 		if err != nil {
 			return err
 		}
@@ -145,7 +152,7 @@ func (db *DB) openFile(path string) error {
 			return err
 		}
 	}
-	b, err := openBolt(path, db.opts.ReadOnly, timeout)
+	b, err := db.openBolt(path, db.opts.ReadOnly, timeout)
 	if err != nil {
 		return err
 	}
@@ -163,20 +170,15 @@ func (db *DB) openFile(path string) error {
 }
 
 // openBolt opens the file in bbolt, which panics on some damage.
-func openBolt(path string, readOnly bool, timeout time.Duration) (*bolt.DB, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
+func (db *DB) openBolt(path string, readOnly bool, timeout time.Duration) (b *bolt.DB, err error) {
 	var file *os.File
-	var b *bolt.DB
 	err = guard("file", func() (err error) {
 		b, err = bolt.Open(path, 0o600, &bolt.Options{
 			Timeout:         timeout,
 			ReadOnly:        readOnly,
 			FreelistType:    bolt.FreelistMapType,
 			NoFreelistSync:  true,
-			InitialMmapSize: mapSize(info.Size()),
+			InitialMmapSize: db.mapped,
 			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 				f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
 				file = f

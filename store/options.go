@@ -98,6 +98,7 @@ type Options struct {
 	Logger *slog.Logger
 
 	logAfter int      // committed requests until there is a log; 0 is the default, negative at once
+	mapped   int      // bytes of address space for the file; 0 is mapSize
 	openLog  openFunc // opens the log's files, and the store's to settle it; tests fail and cut it
 }
 

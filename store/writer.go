@@ -58,6 +58,10 @@ func (db *DB) transact(what string, beside bool, fn func(w *writer) (commit bool
 				db.rollback(tx)
 			}
 		}()
+		if tx.Size()+mapRoom > int64(db.mapped) {
+			db.lookAlone(true)
+			defer db.lookAlone(false)
+		}
 		from := db.view.Load()
 		if tx.ID() != from.txid+1 {
 			return errHead
