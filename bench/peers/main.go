@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -63,7 +64,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if least := *rounds * marksEach * (callers[0] + callers[1]); *people < least { // each marks once
+	if least := *rounds * (callers[0] + callers[1]); *people < least { // each marks once
 		return fmt.Errorf("%d rounds take %d people", *rounds, least)
 	}
 	work, err := os.MkdirTemp(*dir, "peers-*")
@@ -197,8 +198,11 @@ func (c *comparison) ask(ctx context.Context) error {
 // callers are how many mark at a time.
 var callers = [2]int{1, 50}
 
-// marksEach is how many marks each caller makes in a round.
-const marksEach = 100
+// marksEach is how many marks each caller makes in a round: of each person one in all,
+// and 1,000 at the most, a fifth of a second for many callers.
+func (c *comparison) marksEach() int {
+	return min(1000, c.w.people/(c.rounds*(callers[0]+callers[1])))
+}
 
 // markDurably has callers of the sides that can mark with a sync do so. Redis
 // for it is another one, which keeps a log and syncs it with every write.
@@ -234,19 +238,20 @@ func (c *comparison) markDurably(ctx context.Context) error {
 }
 
 func (c *comparison) markRound(ctx context.Context, s side, callers int, next *int, rates *[]float64) error {
-	errs := make([]error, callers)
+	errs, each := make([]error, callers), c.marksEach()
+	runtime.GC() // of what the side before left
 	var all sync.WaitGroup
 	start := time.Now()
 	for i := range callers {
-		from := *next + i*marksEach
+		from := *next + i*each
 		all.Go(func() {
-			for p := from; p < from+marksEach && errs[i] == nil; p++ {
+			for p := from; p < from+each && errs[i] == nil; p++ {
 				errs[i] = s.mark(ctx, p%c.w.people)
 			}
 		})
 	}
 	all.Wait()
-	*rates = append(*rates, float64(callers*marksEach)/time.Since(start).Seconds())
-	*next += callers * marksEach
+	*rates = append(*rates, float64(callers*each)/time.Since(start).Seconds())
+	*next += callers * each
 	return errors.Join(errs...)
 }
