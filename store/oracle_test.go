@@ -33,10 +33,11 @@ type tb interface {
 // or both: all of them run on either kind.
 func dense() bool { return os.Getenv("COHORT_POSITIONS") == "dense" }
 
-// options are those of a store of the kind whose clock stands still.
+// options are those of a store of the kind whose clock stands still; with a kind of 0,
+// those that a store is opened with as it is.
 func options(kind placement.Kind) *store.Options {
 	opts := &store.Options{IDs: kind, Now: noon, FoldAge: -1}
-	if dense() && kind != placement.Number {
+	if dense() && kind != 0 && kind != placement.Number {
 		opts.Positions = store.Dense
 	}
 	return opts
