@@ -23,9 +23,9 @@ const (
 	commitRest = 10 * time.Millisecond
 )
 
-// rest ends a piece of the fold's work, with a rest of up to longest. Where no marks came meanwhile, and where so many
-// came that the fold falls behind, it only yields. A nil pace is that of a fold that
-// marks wait for.
+// rest ends a piece of the fold's work, with a rest of up to longest. Where no marks
+// came meanwhile, and where so many came that the fold falls behind, it only yields. A
+// nil pace is that of a fold that marks wait for.
 func (p *pace) rest(longest time.Duration) {
 	if p == nil {
 		return
