@@ -198,10 +198,10 @@ func (c *comparison) ask(ctx context.Context) error {
 // callers are how many mark at a time.
 var callers = [2]int{1, 50}
 
-// marksEach is how many marks each caller makes in a round: of each person one in all,
-// and 1,000 at the most, a fifth of a second for many callers.
+// marksEach is how many marks each caller makes in a round: one for a thousand people, a
+// fifth of a second of many callers at full size, and of each person one in all.
 func (c *comparison) marksEach() int {
-	return min(1000, c.w.people/(c.rounds*(callers[0]+callers[1])))
+	return min(max(1, c.w.people/1000), c.w.people/(c.rounds*(callers[0]+callers[1])))
 }
 
 // markDurably has callers of the sides that can mark with a sync do so. Redis
