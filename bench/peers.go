@@ -26,7 +26,7 @@ var peersSection = section{
 type peersResult struct {
 	Sides     []string
 	Marks     int
-	Load      []float64
+	Load      []samples
 	Bytes     []int64
 	Questions []struct {
 		Name   string
@@ -81,7 +81,7 @@ func (p *peersResult) report(r *result) error {
 	dense, flat, duck := p.side("cohort, dense"), p.side("Redis, flat bitmaps"), p.side("DuckDB")
 	t := r.table("side", "import, s", "marks/s", "bytes", "bytes/mark")
 	for i, name := range p.Sides {
-		t.row(name, p.Load[i], float64(p.Marks)/p.Load[i], p.Bytes[i], float64(p.Bytes[i])/float64(p.Marks))
+		t.row(name, p.Load[i], float64(p.Marks)/p.Load[i].median(), p.Bytes[i], float64(p.Bytes[i])/float64(p.Marks))
 	}
 	columns := []string{"question, ms"}
 	columns = append(columns, p.Sides...)
@@ -117,7 +117,7 @@ func (p *peersResult) report(r *result) error {
 		t.row(row...)
 	}
 	if duck >= 0 {
-		r.atLeast("import, dense, times DuckDB's Appender", p.Load[duck]/p.Load[dense], 1.3, "×")
+		r.atLeast("import, dense, times DuckDB's Appender", p.Load[duck].over(p.Load[dense]).median(), 1.3, "×")
 	}
 	if flat >= 0 {
 		r.atLeast("every question, dense, times as fast as Redis", least, 1, "×")

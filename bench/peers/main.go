@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -23,7 +24,7 @@ import (
 type result struct {
 	Sides     []string
 	Marks     int
-	Load      []float64 // seconds
+	Load      [][]float64 // seconds
 	Bytes     []int64
 	Questions []asked
 	Durable   []durable
@@ -74,7 +75,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
 	c := &comparison{w: newWorkload(*people, *seed), dir: work, rounds: *rounds}
 	defer func() { err = errors.Join(err, c.close()) }()
-	if err := c.open(ctx); err != nil {
+	if err := c.enter(); err != nil {
 		return err
 	}
 	for _, step := range []func(context.Context) error{c.load, c.ask, c.markDurably} {
@@ -87,50 +88,53 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // comparison is the sides and what was measured of them.
 type comparison struct {
-	w      *workload
-	dir    string
-	rounds int
-	sides  []side
-	oracle []*workload // of each side: what it must answer from
-	result result
+	w       *workload
+	dir     string
+	rounds  int
+	entries []entry
+	sides   []side // of the entries, once they are loaded
+	result  result
 }
 
-func (c *comparison) add(name string, s side, oracle *workload, err error) error {
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	c.oracle = append(c.oracle, oracle)
-	c.sides = append(c.sides, s)
-	c.result.Sides = append(c.result.Sides, name)
-	return nil
+// entry is a side before it is opened.
+type entry struct {
+	name   string
+	oracle *workload // what it must answer from
+	open   func(ctx context.Context, path string) (side, error)
 }
 
-func (c *comparison) open(ctx context.Context) error {
-	dense, err := openLibrary(filepath.Join(c.dir, "dense.db"), store.Options{Positions: store.Dense}, c.w)
-	if err := c.add("cohort, dense", dense, c.w, err); err != nil {
-		return err
-	}
+func (c *comparison) add(e entry) {
+	c.entries = append(c.entries, e)
+	c.sides = append(c.sides, nil)
+	c.result.Sides = append(c.result.Sides, e.name)
+}
+
+// enter lists the sides that there are.
+func (c *comparison) enter() error {
 	merged, err := c.w.merged()
 	if err != nil {
 		return err
 	}
-	hashed, err := openLibrary(filepath.Join(c.dir, "hashed.db"), store.Options{}, c.w)
-	if err := c.add("cohort, hashed", hashed, merged, err); err != nil {
-		return err
+	library := func(opts store.Options) func(context.Context, string) (side, error) {
+		return func(_ context.Context, path string) (side, error) { return openLibrary(path, opts, c.w) }
 	}
-	flat, err := openRedis(ctx, false, c.w)
-	if errors.Is(err, errNoRedis) {
-		c.result.Notes = append(c.result.Notes, "Without Redis: "+err.Error()+".")
-	} else if err := c.add("Redis, flat bitmaps", flat, c.w, err); err != nil {
-		return err
+	c.add(entry{"cohort, dense", c.w, library(store.Options{Positions: store.Dense})})
+	c.add(entry{"cohort, hashed", merged, library(store.Options{})})
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		c.result.Notes = append(c.result.Notes, "Without Redis: "+errNoRedis.Error()+".")
+	} else {
+		c.add(entry{"Redis, flat bitmaps", c.w, func(ctx context.Context, _ string) (side, error) { return openRedis(ctx, false, c.w) }})
 	}
-	return c.openDatabases(ctx)
+	c.addDatabases()
+	return nil
 }
 
 func (c *comparison) close() error {
 	var errs []error
 	for _, s := range c.sides {
-		errs = append(errs, s.close())
+		if s != nil {
+			errs = append(errs, s.close())
+		}
 	}
 	return errors.Join(errs...)
 }
@@ -139,24 +143,49 @@ func (c *comparison) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "  "+format+"\n", args...)
 }
 
-// load has every side store all marks, once.
+// once is from what time on a side is loaded in the first round only.
+const once = 5 * time.Second
+
+// load has every side store all marks, in rounds; the store of the last is kept.
 func (c *comparison) load(ctx context.Context) error {
 	c.result.Marks = c.w.marks()
-	for i, s := range c.sides {
-		start := time.Now()
-		if err := s.load(ctx, c.w); err != nil {
-			return fmt.Errorf("%s: load: %w", c.result.Sides[i], err)
+	c.result.Load, c.result.Bytes = make([][]float64, len(c.entries)), make([]int64, len(c.entries))
+	for round := range c.rounds {
+		for i, e := range c.entries {
+			if taken := c.result.Load[i]; round > 0 && taken[0] >= once.Seconds() {
+				continue
+			}
+			if err := c.loadRound(ctx, i, filepath.Join(c.dir, fmt.Sprintf("%d-%d", i, round))); err != nil {
+				return fmt.Errorf("%s: load: %w", e.name, err)
+			}
 		}
-		took := time.Since(start).Seconds()
-		n, err := s.bytes()
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.result.Sides[i], err)
-		}
-		c.result.Load = append(c.result.Load, took)
-		c.result.Bytes = append(c.result.Bytes, n)
-		c.logf("%s loaded %d marks in %.1f s", c.result.Sides[i], c.result.Marks, took)
 	}
 	return nil
+}
+
+// loadRound has a side store all marks in a new store.
+func (c *comparison) loadRound(ctx context.Context, i int, path string) error {
+	if s := c.sides[i]; s != nil {
+		c.sides[i] = nil
+		if err := s.close(); err != nil {
+			return err
+		}
+	}
+	s, err := c.entries[i].open(ctx, path)
+	if err != nil {
+		return err
+	}
+	c.sides[i] = s
+	runtime.GC() // of what the side before left
+	start := time.Now()
+	if err := s.load(ctx, c.w); err != nil {
+		return err
+	}
+	took := time.Since(start).Seconds()
+	c.result.Load[i] = append(c.result.Load[i], took)
+	c.logf("%s loaded %d marks in %.2f s", c.entries[i].name, c.result.Marks, took)
+	c.result.Bytes[i], err = s.bytes()
+	return err
 }
 
 // atLeast is how long a question is repeated in a round; what takes less time is
@@ -173,7 +202,7 @@ func (c *comparison) ask(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", c.result.Sides[i], q, err)
 			}
-			if want := c.oracle[i].answer(q); !slices.Equal(got, want) {
+			if want := c.entries[i].oracle.answer(q); !slices.Equal(got, want) {
 				return fmt.Errorf("%s: %s: got %v, want %v", c.result.Sides[i], q, got, want)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 
@@ -28,14 +27,10 @@ type table struct {
 	insert *sql.Stmt
 }
 
-// openDatabases adds SQLite and DuckDB to the sides.
-func (c *comparison) openDatabases(ctx context.Context) error {
-	lite, err := openSQLite(ctx, filepath.Join(c.dir, "lite.db"), c.w)
-	if err := c.add("SQLite", lite, c.w, err); err != nil {
-		return err
-	}
-	duck, err := openDuckDB(ctx, filepath.Join(c.dir, "duck.db"), c.w)
-	return c.add("DuckDB", duck, c.w, err)
+// addDatabases adds SQLite and DuckDB to the sides.
+func (c *comparison) addDatabases() {
+	c.add(entry{"SQLite", c.w, func(ctx context.Context, path string) (side, error) { return openSQLite(ctx, path, c.w) }})
+	c.add(entry{"DuckDB", c.w, func(ctx context.Context, path string) (side, error) { return openDuckDB(ctx, path, c.w) }})
 }
 
 func openSQLite(ctx context.Context, path string, w *workload) (*table, error) {
