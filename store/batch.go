@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"maps"
 	"slices"
 
@@ -17,15 +16,15 @@ import (
 // rows are walked through in order.
 type batch struct {
 	w    *writer
-	days []*loadDay
-	keys []dayKey // of days
+	rows *rowBatch
+	keys []dayKey // of its days
 
 	// crowded are the placements of each brand at which more than one id is
 	// known once the batch is in.
 	crowded map[placement.Brand]map[uint32]*crowd
 
-	at  places // of the rows, in a dense store
-	met *metIDs
+	at  places  // of the rows, in a dense store
+	met *metIDs // in a dense store
 }
 
 // crowd is a placement with several ids: those known before the row that is
@@ -47,25 +46,28 @@ func (b *batch) write() (Tally, error) {
 	if err != nil {
 		return Tally{}, err
 	}
+	if b.w.set.dense() {
+		b.rows.group(func(i int) uint32 { return b.at.positions[i] })
+	} else {
+		b.rows.group(func(i int) uint32 { return b.rows.rows[i].mixed.Placement() })
+	}
 	var t Tally
-	rows := uint64(0)
-	for i, d := range b.days {
+	for i, d := range b.rows.days {
 		added, err := b.writeDay(b.keys[i], d)
 		if err != nil {
 			return Tally{}, fmt.Errorf("event %q, day %s: %w", d.key.event.name, d.key.day, err)
 		}
 		t.New += added
-		rows += uint64(len(d.mixed))
 	}
 	t.Shared = shared
-	t.Already = rows - t.New - t.Shared
+	t.Already = uint64(len(b.rows.rows)) - t.New - t.Shared
 	return t, nil
 }
 
 // bind creates the events that are new. Between Add and here another caller may
 // have bound one to another brand.
 func (b *batch) bind() error {
-	for _, d := range b.days {
+	for _, d := range b.rows.days {
 		ev := d.key.event
 		e, err := b.w.bindEvent(ev.name, "", ev.brand)
 		if err != nil {
@@ -78,31 +80,31 @@ func (b *batch) bind() error {
 
 // register adds the batch's new ids to the registry, brand by brand.
 func (b *batch) register() error {
-	byBrand := make(map[placement.Brand][]*loadDay)
-	for _, d := range b.days {
-		byBrand[d.key.event.brand] = append(byBrand[d.key.event.brand], d)
+	days := make(map[placement.Brand][]bool) // the days of each brand, by number
+	for _, d := range b.rows.days {
+		brand := d.key.event.brand
+		if days[brand] == nil {
+			days[brand] = make([]bool, len(b.rows.days))
+		}
+		days[brand][d.number] = true
 	}
-	brands := make([]placement.Brand, 0, len(byBrand))
-	for brand := range byBrand {
-		brands = append(brands, brand)
-	}
-	slices.SortFunc(brands, func(x, y placement.Brand) int { return cmp.Compare(brandKey(x), brandKey(y)) })
 	if b.w.set.dense() {
 		b.makePlaces()
 	}
+	brands := slices.SortedFunc(maps.Keys(days), func(x, y placement.Brand) int { return cmp.Compare(brandKey(x), brandKey(y)) })
 	for _, brand := range brands {
-		if err := b.registerBrand(brand, byBrand[brand]); err != nil {
+		if err := b.registerBrand(brand, days[brand]); err != nil {
 			return fmt.Errorf("registry of brand %q: %w", brand, err)
 		}
 	}
 	return nil
 }
 
-func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
+func (b *batch) registerBrand(brand placement.Brand, days []bool) error {
 	if b.w.set.dense() {
-		return b.placeBrand(brand, days)
+		return b.w.placeAll(brand, b.met.deal(b.rows, days), &b.at, b.met.of(brand))
 	}
-	changes, err := b.w.registerAll(brand, countRows(days), idsOf(days))
+	changes, err := b.w.registerAll(brand, len(b.rows.rows), b.rows.idsOf(days))
 	if err != nil {
 		return err
 	}
@@ -115,74 +117,39 @@ func (b *batch) registerBrand(brand placement.Brand, days []*loadDay) error {
 
 // makePlaces makes room for the places of all rows.
 func (b *batch) makePlaces() {
-	n := countRows(b.days)
-	b.at.positions = make([]uint32, n)
-	if !b.w.set.keepStrings() {
-		return
-	}
-	b.at.texts = make([]string, n)
-	for _, d := range b.days {
-		for i, row := range d.row {
-			b.at.texts[row] = d.ids[i]
-		}
-	}
-}
-
-// countRows returns how many rows some days have.
-func countRows(days []*loadDay) (n int) {
-	for _, d := range days {
-		n += len(d.mixed)
-	}
-	return n
-}
-
-// idsOf yields the ids of the days' rows.
-func idsOf(days []*loadDay) iter.Seq[idEntry] {
-	return func(yield func(idEntry) bool) {
-		for _, d := range days {
-			for i, m := range d.mixed {
-				e := idEntry{mixed: m}
-				if d.ids != nil {
-					e.id = d.ids[i]
-				}
-				if !yield(e) {
-					return
-				}
-			}
-		}
+	n := len(b.rows.rows)
+	b.met.forgetMany(n)
+	b.met.positions = resize(b.met.positions, n)
+	b.at = places{positions: b.met.positions}
+	if b.w.set.keepStrings() {
+		b.at.texts = b.rows.ids
 	}
 }
 
 // countShared walks the rows at crowded placements in order and returns how
 // many found the bit set and another id known.
 func (b *batch) countShared() (uint64, error) {
-	type row struct {
-		at    uint32
-		key   dayKey
-		crowd *crowd
-		mixed placement.Mixed
+	var crowds []map[uint32]*crowd // by day
+	some := false
+	for _, d := range b.rows.days {
+		crowds = append(crowds, b.crowded[d.key.event.brand])
+		some = some || len(crowds[d.number]) > 0
 	}
-	var rows []row
-	for i, d := range b.days {
-		crowded := b.crowded[d.key.event.brand]
-		if len(crowded) == 0 {
-			continue
-		}
-		for j, m := range d.mixed {
-			if c := crowded[m.Placement()]; c != nil {
-				rows = append(rows, row{d.row[j], b.keys[i], c, m})
-			}
-		}
+	if !some {
+		return 0, nil
 	}
-	slices.SortFunc(rows, func(x, y row) int { return cmp.Compare(x.at, y.at) })
 	type bit struct {
 		key dayKey
 		pos uint32
 	}
 	isSet := make(map[bit]bool)
 	shared := uint64(0)
-	for _, r := range rows {
-		at := bit{r.key, r.mixed.Placement()}
+	for _, r := range b.rows.rows {
+		c := crowds[r.day][r.mixed.Placement()]
+		if c == nil {
+			continue
+		}
+		at := bit{b.keys[r.day], r.mixed.Placement()}
 		set, met := isSet[at]
 		if !met {
 			var err error
@@ -190,13 +157,13 @@ func (b *batch) countShared() (uint64, error) {
 				return 0, err
 			}
 		}
-		others := slices.ContainsFunc(r.crowd.known, func(m placement.Mixed) bool { return m != r.mixed })
+		others := slices.ContainsFunc(c.known, func(m placement.Mixed) bool { return m != r.mixed })
 		if set && others {
 			shared++
 		}
 		isSet[at] = true
-		if !slices.Contains(r.crowd.known, r.mixed) {
-			r.crowd.known = append(r.crowd.known, r.mixed)
+		if !slices.Contains(c.known, r.mixed) {
+			c.known = append(c.known, r.mixed)
 		}
 	}
 	return shared, nil
@@ -207,15 +174,7 @@ func (b *batch) countShared() (uint64, error) {
 func (b *batch) writeDay(k dayKey, d *loadDay) (added uint64, err error) {
 	w := b.w
 	bits := w.set.chunkBits()
-	positions := make([]uint32, len(d.mixed))
-	for i, m := range d.mixed {
-		if b.w.set.dense() {
-			positions[i] = b.at.positions[d.row[i]]
-		} else {
-			positions[i] = m.Placement()
-		}
-	}
-	positions, ends := partition(positions, 1<<(32-bits), func(p uint32) uint32 { return p >> bits })
+	positions, ends := partition(d.positions, 1<<(32-bits), func(p uint32) uint32 { return p >> bits })
 	bucket, err := w.createDay(k)
 	if err != nil {
 		return 0, err

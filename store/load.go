@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -25,12 +24,9 @@ type Loader struct {
 	journal bool // a small rest goes through the journal
 
 	events map[string]*loadEvent
-	days   map[loadKey]*loadDay
-	last   *loadDay   // the day of the row before
-	spare  []*loadDay // of batches before, emptied
-	rows   int
-	bytes  int    // of strings held
-	met    metIDs // in a dense store
+	rows   *rowBatch // being collected; nil when the load was closed
+	spare  *rowBatch // of the batch before, emptied
+	met    metIDs    // in a dense store
 
 	written   *loadBatch // being committed; nil where none is
 	committed Tally
@@ -39,7 +35,7 @@ type Loader struct {
 
 // loadBatch is a full batch, which is committed while the next one is collected.
 type loadBatch struct {
-	days  []*loadDay
+	rows  *rowBatch
 	done  chan struct{}
 	tally Tally
 	err   error
@@ -60,19 +56,6 @@ type loadEvent struct {
 	bound bool // brand is known: the event is stored, or a row named it
 }
 
-type loadKey struct {
-	event *loadEvent
-	day   Day
-}
-
-// loadDay is the batch's rows of one (event, day), in order.
-type loadDay struct {
-	key   loadKey
-	mixed []placement.Mixed
-	row   []uint32 // their place among all rows of the batch
-	ids   []string // in stores that keep strings
-}
-
 // Load starts a bulk load. When ctx ends, Add and Close return its error, and
 // what was committed stays.
 func (db *DB) Load(ctx context.Context) (*Loader, error) {
@@ -86,7 +69,7 @@ func (db *DB) Load(ctx context.Context) (*Loader, error) {
 	db.loaders.Add(1)
 	return &Loader{
 		db: db, ctx: ctx, today: db.Today(), batch: loadRows,
-		events: make(map[string]*loadEvent), days: make(map[loadKey]*loadDay),
+		events: make(map[string]*loadEvent), rows: newRowBatch(),
 	}, nil
 }
 
@@ -99,8 +82,10 @@ func (l *Loader) Add(event, id string, day Day) error {
 	if l.err != nil {
 		return l.err
 	}
-	e, ok := l.events[event]
-	if !ok {
+	var e *loadEvent
+	if last := l.rows.last; last != nil && last.key.event.name == event {
+		e = last.key.event
+	} else if e = l.events[event]; e == nil {
 		var err error
 		if e, err = l.event(event); err != nil {
 			return err
@@ -123,19 +108,8 @@ func (l *Loader) Add(event, id string, day Day) error {
 
 // add takes a row that was checked.
 func (l *Loader) add(e *loadEvent, mixed placement.Mixed, id string, day Day) error {
-	d := l.last
-	if d == nil || d.key.event != e || d.key.day != day {
-		d = l.day(loadKey{e, day})
-	}
-	d.mixed = append(d.mixed, mixed)
-	d.row = append(d.row, uint32(l.rows))
-	if l.db.set.keepStrings() {
-		// The caller's string may be a piece of a larger one.
-		d.ids = append(d.ids, strings.Clone(id))
-		l.bytes += len(id)
-	}
-	l.rows++
-	if l.rows >= l.batch || l.bytes >= loadStringBytes {
+	l.rows.add(loadKey{e, day}, mixed, id, l.db.set.keepStrings())
+	if len(l.rows.rows) >= l.batch || l.rows.bytes >= loadStringBytes {
 		l.err = l.commitBatch()
 	}
 	return l.err
@@ -166,21 +140,6 @@ func (l *Loader) event(name string) (*loadEvent, error) {
 	return e, nil
 }
 
-func (l *Loader) day(k loadKey) *loadDay {
-	d, ok := l.days[k]
-	if !ok {
-		if n := len(l.spare); n > 0 {
-			d, l.spare = l.spare[n-1], l.spare[:n-1]
-			d.key = k
-		} else {
-			d = &loadDay{key: k}
-		}
-		l.days[k] = d
-	}
-	l.last = d
-	return d
-}
-
 // Committed returns what became of the rows known to be on disk: not of those of
 // the last full batch, which may still be written.
 func (l *Loader) Committed() Tally { return l.committed }
@@ -195,11 +154,11 @@ func (l *Loader) Close() (Tally, error) {
 		l.err = l.commitLast()
 	}
 	err := l.err
-	if l.days != nil { // the first Close
+	if l.rows != nil { // the first Close
 		l.db.loaders.Add(-1)
 	}
 	l.err = fmt.Errorf("load: %w", ErrClosed)
-	l.events, l.days, l.last, l.spare, l.met = nil, nil, nil, nil, metIDs{}
+	l.events, l.rows, l.spare, l.met = nil, nil, nil, metIDs{}
 	return l.committed, err
 }
 
@@ -211,12 +170,14 @@ func (l *Loader) commitBatch() error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	b := &loadBatch{days: l.sortedDays(), done: make(chan struct{})}
-	l.empty()
+	b := &loadBatch{rows: l.rows, done: make(chan struct{})}
+	if l.rows = l.spare; l.rows == nil {
+		l.rows = newRowBatch()
+	}
 	l.written = b
 	go func() {
 		defer close(b.done)
-		b.tally, b.err = l.commitChunks(b.days, true)
+		b.tally, b.err = l.commitChunks(b.rows)
 	}()
 	return nil
 }
@@ -230,16 +191,8 @@ func (l *Loader) await() error {
 	<-b.done
 	l.written = nil
 	l.count(b.tally)
-	// Its memory serves the batch after the next one, unless much of it would lie idle.
-	l.spare = l.spare[:0]
-	room := 0
-	for _, d := range b.days {
-		if room += cap(d.mixed); room > 2*l.batch {
-			break
-		}
-		clear(d.ids)
-		l.spare = append(l.spare, &loadDay{mixed: d.mixed[:0], row: d.row[:0], ids: d.ids[:0]})
-	}
+	l.spare = b.rows
+	l.spare.empty()
 	return b.err
 }
 
@@ -248,22 +201,15 @@ func (l *Loader) commitLast() error {
 	if err := l.ctx.Err(); err != nil {
 		return err
 	}
-	if l.rows == 0 {
+	if len(l.rows.rows) == 0 {
 		return nil
 	}
-	defer l.empty()
-	if l.journal && l.rows < journalMax {
+	if l.journal && len(l.rows.rows) < journalMax {
 		return l.commitJournal()
 	}
-	t, err := l.commitChunks(l.sortedDays(), false)
+	t, err := l.commitChunks(l.rows)
 	l.count(t)
 	return err
-}
-
-// empty begins the next batch.
-func (l *Loader) empty() {
-	l.rows, l.bytes, l.last = 0, 0, nil
-	clear(l.days)
 }
 
 func (l *Loader) count(t Tally) {
@@ -272,30 +218,18 @@ func (l *Loader) count(t Tally) {
 	l.committed.Shared += t.Shared
 }
 
-// sortedDays returns the batch's days in the order of their first rows.
-func (l *Loader) sortedDays() []*loadDay {
-	days := make([]*loadDay, 0, len(l.days))
-	for _, d := range l.days {
-		days = append(days, d)
-	}
-	slices.SortFunc(days, func(a, b *loadDay) int { return cmp.Compare(a.row[0], b.row[0]) })
-	return days
-}
-
 // commitJournal sends the rows through the committer, in order.
 func (l *Loader) commitJournal() error {
 	if err := l.db.enter(); err != nil {
 		return err
 	}
 	defer l.db.leave()
-	facts := make([]fact, l.rows)
-	for _, d := range l.days {
-		for i, m := range d.mixed {
-			f := fact{kind: opMark, event: d.key.event.name, brand: d.key.event.brand, mixed: m, day: d.key.day}
-			if d.ids != nil {
-				f.id = d.ids[i]
-			}
-			facts[d.row[i]] = f
+	facts := make([]fact, len(l.rows.rows))
+	for i, row := range l.rows.rows {
+		k := l.rows.days[row.day].key
+		facts[i] = fact{kind: opMark, event: k.event.name, brand: k.event.brand, mixed: row.mixed, day: k.day}
+		if len(l.rows.ids) > 0 {
+			facts[i].id = l.rows.ids[i]
 		}
 	}
 	for part := range slices.Chunk(facts, recordMarks) {
@@ -314,20 +248,17 @@ func (l *Loader) commitJournal() error {
 }
 
 // commitChunks merges a batch into chunks and registry, in one transaction, and
-// returns what became of its rows. Others may follow.
-func (l *Loader) commitChunks(days []*loadDay, more bool) (t Tally, err error) {
+// returns what became of its rows.
+func (l *Loader) commitChunks(rows *rowBatch) (t Tally, err error) {
 	if err := l.db.enter(); err != nil {
 		return t, err
 	}
 	defer l.db.leave()
 	l.db.chunkMu.Lock()
 	defer l.db.chunkMu.Unlock()
-	met := &l.met
-	if met.forgetErased(l.db.erasures); !more && met.n == 0 {
-		met = nil // nobody will ask for them
-	}
+	l.met.forgetErased(l.db.erasures)
 	err = l.db.rewrite("load", func(w *writer) (bool, error) {
-		b := batch{w: w, days: days, met: met}
+		b := batch{w: w, rows: rows, met: &l.met}
 		var err error
 		t, err = b.write()
 		return true, err

@@ -1,7 +1,7 @@
 package store
 
 import (
-	"slices"
+	"math/bits"
 
 	"cohort/placement"
 )
@@ -11,40 +11,77 @@ import (
 // of the time that it takes to sort the rows and to walk them through the registry. An
 // id keeps its ordinal until it is erased.
 type metIDs struct {
-	brands   map[placement.Brand]*metTable
-	n        int
+	brands   map[placement.Brand]*metBrand
 	erasures uint64 // of the store, when they were met
+
+	// Memory for a batch.
+	rows      []sighting
+	unmet     []unmetID
+	positions []uint32
 }
 
-// metMost bounds the ids that a load remembers: they take up to 64 MiB. Others are
-// looked up batch after batch.
+// metBrand are the ids of a brand, by hand.
+type metBrand [hands]metTable
+
+// metMost bounds the ids that a load remembers from one batch to the next: they take up
+// to 64 MiB.
 const metMost = 3 << 20
 
 // forgetErased forgets all ids where one was erased since.
 func (m *metIDs) forgetErased(erasures uint64) {
 	if m.erasures != erasures {
-		*m = metIDs{erasures: erasures}
+		m.brands, m.erasures = nil, erasures
 	}
 }
 
-// add remembers ids of a brand, as long as there is room.
-func (m *metIDs) add(b placement.Brand, rows []sighting, at *places) {
+// forgetMany forgets all ids where they could be too many with so many more.
+func (m *metIDs) forgetMany(more int) {
+	for _, b := range m.brands {
+		for _, t := range b {
+			more += t.n
+		}
+	}
+	if more > metMost {
+		m.brands = nil
+	}
+}
+
+// of returns the ids of a brand.
+func (m *metIDs) of(b placement.Brand) *metBrand {
 	if m.brands == nil {
-		m.brands = make(map[placement.Brand]*metTable)
+		m.brands = make(map[placement.Brand]*metBrand)
 	}
 	ids := m.brands[b]
 	if ids == nil {
-		ids = new(metTable)
+		ids = new(metBrand)
 		m.brands[b] = ids
 	}
-	before := ids.n
-	for _, s := range rows {
-		if m.n+ids.n-before >= metMost {
-			break
+	return ids
+}
+
+// deal deals out the rows of some days, told by their numbers. The deal is valid until
+// the next.
+func (m *metIDs) deal(b *rowBatch, days []bool) deal {
+	var at [hands]int
+	for _, r := range b.rows {
+		if days[r.day] {
+			at[handOf(r.mixed)]++
 		}
-		ids.add(s.mixed, at.positions[s.row])
 	}
-	m.n += ids.n - before
+	n := 0
+	for i, rows := range at {
+		at[i] = n
+		n += rows
+	}
+	m.rows, m.unmet = resize(m.rows, n), resize(m.unmet, n)
+	for i, r := range b.rows {
+		if days[r.day] {
+			h := handOf(r.mixed)
+			m.rows[at[h]] = sighting{r.mixed, uint32(i)}
+			at[h]++
+		}
+	}
+	return deal{m.rows, m.unmet, at[:]}
 }
 
 // metTable has ids where their numbers lead, or in the next free slot behind: mostly one
@@ -54,11 +91,21 @@ type metTable struct {
 	n     int
 }
 
+// metID is a slot of a metTable.
 type metID struct {
 	mixed   placement.Mixed
-	ordinal uint32
-	used    bool
+	ordinal uint32 // once it is placed
+	state   metState
 }
+
+// metState is what a slot of a metTable has.
+type metState uint8
+
+const (
+	metFree     metState = iota
+	metUnplaced          // an id that this batch has met first
+	metPlaced            // an id with its ordinal
+)
 
 // slot returns where an id is, or would be.
 func (t *metTable) slot(m placement.Mixed) *metID {
@@ -66,90 +113,34 @@ func (t *metTable) slot(m placement.Mixed) *metID {
 	i := uint64(m) * 0x9e3779b97f4a7c15 >> 32
 	for {
 		s := &t.slots[i&uint64(len(t.slots)-1)]
-		if s.mixed == m || !s.used {
+		if s.mixed == m || s.state == metFree {
 			return s
 		}
 		i++
 	}
 }
 
-// get returns the ordinal of an id; ok is false where the table, which may be nil, does
-// not have it.
-func (t *metTable) get(m placement.Mixed) (ordinal uint32, ok bool) {
-	if t == nil || t.n == 0 {
-		return 0, false
+// expect makes room in an empty table, as if each of n rows had an id of its own.
+func (t *metTable) expect(n int) {
+	if t.slots == nil {
+		t.slots = make([]metID, 1<<bits.Len(uint(n+n/3)))
 	}
-	s := t.slot(m)
-	return s.ordinal, s.used
 }
 
-func (t *metTable) add(m placement.Mixed, ordinal uint32) {
+// add returns the slot of an id. One that is free counts as taken.
+func (t *metTable) add(m placement.Mixed) *metID {
 	if 4*(t.n+1) > 3*len(t.slots) {
 		old := t.slots
-		t.slots = make([]metID, max(1<<10, 2*len(old)))
+		t.slots = make([]metID, 2*len(old))
 		for _, s := range old {
-			if s.used {
+			if s.state != metFree {
 				*t.slot(s.mixed) = s
 			}
 		}
 	}
 	s := t.slot(m)
-	if !s.used {
+	if s.state == metFree {
 		t.n++
 	}
-	*s = metID{m, ordinal, true}
-}
-
-// placeBrand finds the positions of the rows of a brand: those of ids that the load
-// has met without the registry.
-func (b *batch) placeBrand(brand placement.Brand, days []*loadDay) error {
-	rows, err := b.notMet(brand, days)
-	if err == nil {
-		err = b.w.placeAll(brand, rows, &b.at)
-	}
-	if err == nil && b.met != nil {
-		b.met.add(brand, rows, &b.at)
-	}
-	return err
-}
-
-// notMet sets the positions of rows whose ids the load has met, and returns the
-// others.
-func (b *batch) notMet(brand placement.Brand, days []*loadDay) ([]sighting, error) {
-	var ids *metTable
-	if b.met != nil {
-		ids = b.met.brands[brand]
-	}
-	const most = 1 << 16 // rows that a goroutine does at once
-	type piece struct {
-		day      *loadDay
-		from, to int
-		rows     []sighting
-	}
-	var pieces []piece
-	for _, d := range days {
-		for from := 0; from < len(d.mixed); from += most {
-			pieces = append(pieces, piece{day: d, from: from, to: min(from+most, len(d.mixed))})
-		}
-	}
-	err := inParallel(len(pieces), func(i int) error {
-		p := &pieces[i]
-		if ids == nil { // none is met yet
-			p.rows = make([]sighting, 0, p.to-p.from)
-		}
-		for j := p.from; j < p.to; j++ {
-			m, row := p.day.mixed[j], p.day.row[j]
-			if pos, ok := ids.get(m); ok {
-				b.at.positions[row] = pos
-			} else {
-				p.rows = append(p.rows, sighting{m, row})
-			}
-		}
-		return nil
-	})
-	all := make([][]sighting, len(pieces))
-	for i, p := range pieces {
-		all[i] = p.rows
-	}
-	return slices.Concat(all...), err
+	return s
 }

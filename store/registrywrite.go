@@ -232,7 +232,8 @@ func (w *writer) positionsOf(b placement.Brand, ids []idEntry) ([]uint32, error)
 			at.texts[i] = e.id
 		}
 	}
-	err := w.placeAll(b, rows, &at)
+	rows, ends := partition(rows, hands, func(s sighting) uint32 { return handOf(s.mixed) })
+	err := w.placeAll(b, deal{rows, make([]unmetID, len(rows)), ends}, &at, new(metBrand))
 	return at.positions, err
 }
 

@@ -3,16 +3,19 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
+	"sort"
 
 	"cohort/placement"
 )
 
 // In a dense store the rows of a load need their positions before they can be
-// sorted by chunk, and new ids get theirs in the order of the rows. So the rows
-// of a brand are looked up chunk by chunk of the registry, side by side; the ids
-// that are in none are given their ordinals in order of their first rows; then
-// the chunks are written with them.
+// sorted by chunk, and new ids get theirs in the order of the rows. So the rows of a
+// brand are dealt out by their placements, and each hand of them finds the ids that the
+// load has met in a table. The others are looked up in the registry, chunk by chunk;
+// those that it has not are given their ordinals in order of their first rows; then
+// its chunks are written with them. Hands and chunks are worked on side by side.
 
 // places are where the rows of a load stand, by their place among all rows.
 type places struct {
@@ -26,140 +29,219 @@ type sighting struct {
 	row   uint32
 }
 
-func (a sighting) compare(b sighting) int {
-	if c := compareMixed(a.mixed, b.mixed); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.row, b.row)
+// hands are what the rows of a brand are dealt out to: by the top bits of placements,
+// so that a registry chunk is in one, and so many that a hand's table fits a cache.
+const (
+	handBits = 6
+	hands    = 1 << handBits
+)
+
+func handOf(m placement.Mixed) uint32 { return m.Placement() >> (32 - handBits) }
+
+// deal is rows in the order of their hands, each up to one of ends.
+type deal struct {
+	rows  []sighting
+	unmet []unmetID // room for as many
+	ends  []int
 }
 
-// sightings are those of one registry chunk.
-type sightings struct {
+// hand is some of the rows.
+type hand struct {
+	rows  []sighting // once ids are met: those behind the first of an unmet one
+	met   *metTable
+	unmet []unmetID // ordered by key
+}
+
+// unmetID is an id that the load has not met before.
+type unmetID struct {
+	key uint64 // its sortKey
+	row uint32 // the first
+	pos uint32 // where it stands, once that is known
+}
+
+func (a unmetID) compare(b unmetID) int { return cmp.Compare(a.key, b.key) }
+
+// unmetIDs are those of one registry chunk.
+type unmetIDs struct {
 	*idsChange
-	at    *places
 	value idsValue
-	seen  []sighting // in order of ids, then rows, once they are looked up
-	fresh []freshID  // in order of ids
+	ids   []unmetID
+	fresh []*unmetID // those that are not known
 }
 
-// freshID is an id that was not known, and its rows: seen[first:end].
-type freshID struct {
-	first, end int
-	pos        uint32
-}
-
-// placeAll finds the positions of rows of a brand. It makes their ids known, past
-// the journal, with what the journal has for their registry chunks and for the
-// table of ordinals.
-func (w *writer) placeAll(b placement.Brand, rows []sighting, at *places) error {
-	bits := w.set.registryBits()
-	parts, ends := partition(rows, 1<<(32-bits), func(s sighting) uint32 { return s.mixed.Placement() >> bits })
-	var all []*sightings
+// placeAll finds the positions of rows of a brand, given tables of ids that were met,
+// which it adds to. It makes the ids known, past the journal, with what the journal has
+// for their registry chunks and for the table of ordinals.
+func (w *writer) placeAll(b placement.Brand, rows deal, at *places, met *metBrand) error {
+	var dealt []*hand
 	start := 0
-	for number, end := range ends {
+	for i, end := range rows.ends {
 		if end > start {
-			c, err := w.newIDsChange(b, uint32(number))
-			if err != nil {
-				return err
-			}
-			all = append(all, &sightings{idsChange: c, at: at, seen: parts[start:end]})
+			dealt = append(dealt, &hand{rows: rows.rows[start:end], met: &met[i], unmet: rows.unmet[start:start:end]})
 		}
 		start = end
+	}
+	if err := inParallel(len(dealt), func(i int) error { dealt[i].meet(at); return nil }); err != nil {
+		return err
+	}
+	all, err := w.unmetChunks(b, dealt)
+	if err != nil {
+		return err
 	}
 	if err := inParallel(len(all), func(i int) error { return w.lookUp(all[i]) }); err != nil {
 		return err
 	}
-	placements, err := w.giveOrdinals(b, all)
+	firsts, n := newFirstRows(len(at.positions), all)
+	next := w.view.ordinalsOf(b).next
+	if next+uint64(n) > ordinalsMax {
+		return fmt.Errorf("%d new ids: %w", n, errNoOrdinal)
+	}
+	placements := make([]uint32, n) // in the order of ordinals
+	err = inParallel(len(all), func(i int) error {
+		for _, u := range all[i].fresh {
+			rank := firsts.rank(u.row)
+			u.pos, placements[rank] = uint32(next)+rank, uint32(u.key>>32)
+		}
+		return w.registerFresh(all[i], at)
+	})
 	if err != nil {
 		return err
 	}
-	if err := inParallel(len(all), func(i int) error { return w.registerFresh(all[i]) }); err != nil {
+	for _, c := range all {
+		if err := w.putIDs(c.idsChange); err != nil {
+			return err
+		}
+	}
+	if _, err := w.foldOrdinals(b, placements); err != nil {
 		return err
 	}
-	for _, s := range all {
-		if err := w.putIDs(s.idsChange); err != nil {
-			return err
-		}
-	}
-	_, err = w.foldOrdinals(b, placements)
-	return err
+	return inParallel(len(dealt), func(i int) error { dealt[i].settle(at); return nil })
 }
 
-// lookUp sets the positions of the rows whose ids are known, and notes the ids
-// that are not.
-func (r *reader) lookUp(s *sightings) error {
-	if s.old != nil {
+// meet sets the positions of rows whose ids were met, and lists the others' ids.
+func (h *hand) meet(at *places) {
+	h.met.expect(len(h.rows))
+	rest := h.rows[:0]
+	for _, r := range h.rows {
+		switch id := h.met.add(r.mixed); id.state {
+		case metPlaced:
+			at.positions[r.row] = id.ordinal
+		case metUnplaced:
+			rest = append(rest, r)
+		default:
+			*id = metID{r.mixed, 0, metUnplaced}
+			h.unmet = append(h.unmet, unmetID{key: sortKey(r.mixed), row: r.row})
+		}
+	}
+	h.rows = rest
+	h.unmet = sortUnmet(h.unmet)
+}
+
+// sortUnmet returns the ids of a hand in order. Their keys are as good as random: by
+// their top bits they are put where a few of them belong, which are sorted then.
+func sortUnmet(ids []unmetID) []unmetID {
+	width := max(bits.Len(uint(len(ids)))-3, 0)
+	ids, ends := partition(ids, 1<<width, func(u unmetID) uint32 { return uint32(u.key << handBits >> (64 - width)) })
+	start := 0
+	for _, end := range ends {
+		slices.SortFunc(ids[start:end], unmetID.compare)
+		start = end
+	}
+	return ids
+}
+
+// settle sets the positions of the rows of ids that were not met, which are now.
+func (h *hand) settle(at *places) {
+	for _, u := range h.unmet {
+		id := h.met.slot(mixedOf(u.key))
+		id.ordinal, id.state = u.pos, metPlaced
+		at.positions[u.row] = u.pos
+	}
+	for _, r := range h.rows {
+		at.positions[r.row] = h.met.slot(r.mixed).ordinal
+	}
+}
+
+// unmetChunks begins the changes of registry chunks that have ids that were not met.
+func (w *writer) unmetChunks(b placement.Brand, dealt []*hand) ([]*unmetIDs, error) {
+	width := w.set.registryBits()
+	var all []*unmetIDs
+	for _, h := range dealt {
+		for rest := h.unmet; len(rest) > 0; {
+			number := uint32(rest[0].key>>32) >> width
+			n := sort.Search(len(rest), func(i int) bool { return uint32(rest[i].key>>32)>>width > number })
+			c, err := w.newIDsChange(b, number)
+			if err != nil {
+				return nil, err
+			}
+			all, rest = append(all, &unmetIDs{idsChange: c, ids: rest[:n]}), rest[n:]
+		}
+	}
+	return all, nil
+}
+
+// lookUp finds the positions of ids that are known, and lists the others.
+func (r *reader) lookUp(c *unmetIDs) error {
+	if c.old != nil {
 		var err error
-		if s.value, err = r.openIDs(s.brand, s.number, s.old); err != nil {
+		if c.value, err = r.openIDs(c.brand, c.number, c.old); err != nil {
 			return err
 		}
 	}
-	slices.SortFunc(s.seen, sighting.compare)
 	at := 0
-	for first := 0; first < len(s.seen); {
-		m := s.seen[first].mixed
-		end := first + 1
-		for end < len(s.seen) && s.seen[end].mixed == m {
-			end++
-		}
-		at = s.value.lowerBound(sortKey(m), at)
-		if at < s.value.n && s.value.mixed(at) == m {
-			s.at.set(s.seen[first:end], s.value.pos(at))
-		} else if i, ok := slices.BinarySearchFunc(s.pending, idEntry{mixed: m}, idEntry.compare); ok {
-			s.at.set(s.seen[first:end], s.pending[i].pos)
+	for i := range c.ids {
+		u := &c.ids[i]
+		m := mixedOf(u.key)
+		at = c.value.lowerBound(u.key, at)
+		if at < c.value.n && c.value.mixed(at) == m {
+			u.pos = c.value.pos(at)
+		} else if i, ok := slices.BinarySearchFunc(c.pending, idEntry{mixed: m}, idEntry.compare); ok {
+			u.pos = c.pending[i].pos
 		} else {
-			s.fresh = append(s.fresh, freshID{first: first, end: end})
+			c.fresh = append(c.fresh, u)
 		}
-		first = end
 	}
 	return nil
 }
 
-// set sets the position of some rows. No two goroutines have the same row.
-func (p *places) set(rows []sighting, pos uint32) {
-	for _, s := range rows {
-		p.positions[s.row] = pos
-	}
+// firstRows are rows of a load by which new ids get their ordinals, in their order. It
+// is a set of bits, with the number of those before each word.
+type firstRows struct {
+	words  []uint64
+	before []uint32
 }
 
-// giveOrdinals gives the new ids of a brand their positions, in the order of their
-// first rows, and returns their placements in that order.
-func (w *writer) giveOrdinals(b placement.Brand, all []*sightings) ([]uint32, error) {
-	var order []uint64 // first row, then index of the id below
-	var ids []*freshID
-	var placements []uint32
-	for _, s := range all {
-		for i := range s.fresh {
-			id := &s.fresh[i]
-			order = append(order, uint64(s.seen[id.first].row)<<32|uint64(len(ids)))
-			ids = append(ids, id)
-			placements = append(placements, s.seen[id.first].mixed.Placement())
+func newFirstRows(rows int, all []*unmetIDs) (f firstRows, n int) {
+	f.words = make([]uint64, (rows+63)/64)
+	f.before = make([]uint32, len(f.words))
+	for _, c := range all {
+		for _, u := range c.fresh {
+			f.words[u.row/64] |= 1 << (u.row % 64)
 		}
 	}
-	next := w.view.ordinalsOf(b).next
-	if next+uint64(len(ids)) > ordinalsMax {
-		return nil, fmt.Errorf("%d new ids: %w", len(ids), errNoOrdinal)
+	for i, word := range f.words {
+		f.before[i] = uint32(n)
+		n += bits.OnesCount64(word)
 	}
-	slices.Sort(order)
-	sorted := make([]uint32, len(order))
-	for i, o := range order {
-		ids[uint32(o)].pos = uint32(next + uint64(i))
-		sorted[i] = placements[uint32(o)]
-	}
-	return sorted, nil
+	return f, n
 }
 
-// registerFresh sets the positions of the rows of new ids, and computes the
-// registry chunk that has them.
-func (r *reader) registerFresh(s *sightings) error {
-	fresh := make([]idEntry, len(s.fresh))
-	for i, id := range s.fresh {
-		rows := s.seen[id.first:id.end]
-		s.at.set(rows, id.pos)
-		fresh[i] = idEntry{mixed: rows[0].mixed, pos: id.pos}
-		if s.at.texts != nil {
-			fresh[i].id = s.at.texts[rows[0].row]
+// rank returns how many of the rows come before one.
+func (f firstRows) rank(row uint32) uint32 {
+	return f.before[row/64] + uint32(bits.OnesCount64(f.words[row/64]&(1<<(row%64)-1)))
+}
+
+// registerFresh computes the registry chunk that has the new ids.
+func (r *reader) registerFresh(c *unmetIDs, at *places) error {
+	fresh := make([]idEntry, len(c.fresh))
+	for i, u := range c.fresh {
+		fresh[i] = idEntry{mixed: mixedOf(u.key), pos: u.pos}
+		if at.texts != nil {
+			fresh[i].id = at.texts[u.row]
 		}
 	}
-	return r.insertIDs(s.idsChange, s.value, mergeIDs(s.pending, fresh))
+	if len(c.pending) > 0 {
+		fresh = mergeIDs(c.pending, fresh)
+	}
+	return r.insertIDs(c.idsChange, c.value, fresh)
 }
