@@ -52,10 +52,10 @@ type DB struct {
 	logging atomic.Bool  // journal is there
 	holdLog atomic.Int32 // how many need the store without a journalLog
 
-	lookMu sync.Mutex // guards looker and alone
-	looker *looker    // nil until it is wanted
-	alone  bool       // each caller takes a looker of its own
-	mapped int        // bytes of address space that the file has; 0 is unknown
+	lookMu sync.Mutex             // guards alone, and who opens a looker
+	looker atomic.Pointer[looker] // nil until it is wanted
+	alone  bool                   // each caller takes a looker of its own
+	mapped int                    // bytes of address space that the file has; 0 is unknown
 
 	keepMu  sync.Mutex      // guards kept and writing
 	kept    *sharedSnapshot // of the last commit, or of one before; nil where none is kept
@@ -66,7 +66,8 @@ type DB struct {
 	bitsets    sync.Pool    // of *bitset
 	passRead   int          // the constant; tests take less
 
-	idle sync.Pool // of *request
+	idle    sync.Pool    // of *request
+	reached atomic.Int32 // a day that the clock has shown
 
 	gatherMu   sync.Mutex  // guards groups, and those in it
 	groups     []*gathered // for the committer; requests go to the last

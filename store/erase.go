@@ -181,7 +181,7 @@ func (e *eraser) run(days []dayKey) (known bool, err error) {
 // unfoldedDays lists the days of which the journal has an operation on the bit.
 func (e *eraser) unfoldedDays() (days []dayKey) {
 	e.view.days.Scan(func(k dayKey, _ *dayOps) bool {
-		if _, ok := e.view.opsOf(k, e.pos>>e.set.chunkBits()).get(e.pos); ok {
+		if _, ok := e.view.opsOf(k, e.pos>>e.set.chunkBits()).get(e.pos, nil); ok {
 			days = append(days, k)
 		}
 		return true

@@ -77,8 +77,13 @@ func parseIDs(base uint32, p []byte) (v idsValue, ok bool) {
 }
 
 func (v idsValue) mixed(i int) placement.Mixed {
-	o := v.offsets[3*i:]
-	return placement.Join(v.base|uint32(o[0])|uint32(o[1])<<8|uint32(o[2])<<16, binary.LittleEndian.Uint32(v.residues[4*i:]))
+	return placement.Join(v.base|v.offset(i), binary.LittleEndian.Uint32(v.residues[4*i:]))
+}
+
+// offset returns the placement of entry i within the chunk.
+func (v idsValue) offset(i int) uint32 {
+	o := v.offsets[3*i : 3*i+3]
+	return uint32(o[0]) | uint32(o[1])<<8 | uint32(o[2])<<16
 }
 
 // pos returns where the bit of entry i stands.
@@ -118,14 +123,25 @@ func (v idsValue) lowerBound(key uint64, from int) int {
 
 // find is lowerBound for a placement anywhere in the chunk. Placements are
 // uniform, so it starts where the placement would stand if they were even: a
-// few steps instead of a dozen.
+// few steps instead of a dozen. It reads no residues, which lie elsewhere in memory.
 func (v idsValue) find(at uint32) int {
-	key := firstAt(at)
-	guess := int(uint64(at-v.base) * uint64(v.n) >> registryChunkBits)
-	for step := 8; guess > 0 && sortKey(v.mixed(guess-1)) >= key; step *= 2 {
-		guess = max(guess-step, 0)
+	offset := at - v.base
+	low := int(uint64(offset) * uint64(v.n) >> registryChunkBits)
+	high := low
+	for step := 8; low > 0 && v.offset(low-1) >= offset; step *= 2 {
+		low, high = max(low-step, 0), low
 	}
-	return v.lowerBound(key, guess)
+	for step := 8; high < v.n && v.offset(high) < offset; step *= 2 {
+		low, high = high+1, min(high+step, v.n)
+	}
+	for low < high {
+		if mid := int(uint(low+high) >> 1); v.offset(mid) < offset {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low
 }
 
 // count returns how many entries stand at a placement, the first at index i.

@@ -95,7 +95,7 @@ func (db *DB) one(ctx context.Context, kind byte, event, id string, day Day) (Re
 		return 0, err
 	}
 	defer db.leave()
-	f, err := db.fact(kind, event, id, day, db.Today())
+	f, err := db.fact(kind, event, id, day)
 	if err != nil {
 		return 0, err
 	}
@@ -132,10 +132,15 @@ type folded struct {
 	key    dayKey // of the event's number, which stays while chunks does
 	set    bool
 	at     standing // its position may be one that the journal has
+
+	// Where a caller found nothing in the journal that is about the mark: these parts of
+	// it need no second look.
+	ids *brandOps
+	ops *chunkOps
 }
 
 // fact checks a mark or an unmark.
-func (db *DB) fact(kind byte, event, id string, day, today Day) (fact, error) {
+func (db *DB) fact(kind byte, event, id string, day Day) (fact, error) {
 	if err := CheckEvent(event); err != nil {
 		return fact{}, err
 	}
@@ -143,13 +148,25 @@ func (db *DB) fact(kind byte, event, id string, day, today Day) (fact, error) {
 	if err != nil {
 		return fact{}, err
 	}
-	if kind == opUnmark {
-		today = MaxDay
+	today := MaxDay
+	if kind != opUnmark {
+		today = db.todayFor(day)
 	}
 	if err := checkDay(day, today); err != nil {
 		return fact{}, fmt.Errorf("event %q, id %q: %w", event, id, err)
 	}
 	return fact{kind: kind, event: event, id: id, brand: brand, mixed: mixed, day: day}, nil
+}
+
+// todayFor returns the current day, or one before it by which the day can be told not
+// to be later than tomorrow: to read the clock takes a twentieth of a mark's time.
+func (db *DB) todayFor(day Day) Day {
+	if before := Day(db.reached.Load()); day <= before+1 {
+		return before
+	}
+	today := db.Today()
+	db.reached.Store(int32(today))
+	return today
 }
 
 // checkDay refuses days that are none, and days later than tomorrow.
@@ -180,11 +197,12 @@ func (db *DB) marked(f *fact) (result Result, err error) {
 	if err != nil || f.folded.chunks != v.chunks {
 		return 0, err
 	}
-	set, _, at := f.now(v, db.set)
+	now := f.now(v, db.set)
+	f.folded.ids, f.folded.ops = now.ids, now.ops
 	switch {
-	case !set || !at.self:
+	case !now.set || !now.at.self:
 		return 0, nil
-	case db.set.shares(at):
+	case db.set.shares(now.at):
 		return Shared, nil
 	}
 	return Already, nil
@@ -207,18 +225,33 @@ func (r *reader) look(k dayKey, f *fact) (was folded, err error) {
 	return was, err
 }
 
-// now adds what the journal says to what is folded of a mark: whether its bit
-// is set, and set in its chunk, and what is known of its id. An id that got its
+// state is how a mark's bit and id stand.
+type state struct {
+	set, base bool // the bit is set, and in its chunk
+	at        standing
+
+	// Parts of the journal in which there is nothing about the mark.
+	ids *brandOps
+	ops *chunkOps
+}
+
+// now adds what the journal says to what is folded of a mark. An id that got its
 // position after the look-up has no bit in a chunk: none was written since.
-func (f *fact) now(v *view, s settings) (set, base bool, at standing) {
-	set, base = f.folded.set, f.folded.set
-	at = f.folded.at.and(v.known(f.brand, s, f.mixed))
-	if at.placed {
-		if o, ok := v.opsOf(f.folded.key, at.pos>>s.chunkBits()).get(at.pos); ok {
-			set, base = o.set, o.base
+func (f *fact) now(v *view, s settings) state {
+	n := state{set: f.folded.set, base: f.folded.set, at: f.folded.at}
+	if n.ids, _ = v.ids.Get(brandKey(f.brand)); n.ids != nil && n.ids != f.folded.ids {
+		at := n.ids.known(s, f.mixed)
+		if n.at = n.at.and(at); at != s.unknown(f.mixed) {
+			n.ids = nil
 		}
 	}
-	return set, base, at
+	if n.at.placed {
+		n.ops = v.opsOf(f.folded.key, n.at.pos>>s.chunkBits())
+		if o, ok := n.ops.get(n.at.pos, f.folded.ops); ok {
+			n.set, n.base, n.ops = o.set, o.base, nil
+		}
+	}
+	return n
 }
 
 // CheckEvent returns ErrInvalidEvent, with the reason, unless the name is 1 to
@@ -273,7 +306,8 @@ func (w *writer) apply(f fact, rec *records) (Result, error) {
 // no transaction.
 func (w *writer) applyFolded(f *fact, rec *records) (Result, error) {
 	k := f.folded.key
-	set, base, at := f.now(w.view, w.set)
+	now := f.now(w.view, w.set)
+	set, at := now.set, now.at
 	entry := idEntry{mixed: f.mixed, pos: at.pos}
 	if !at.self {
 		var err error
@@ -286,7 +320,7 @@ func (w *writer) applyFolded(f *fact, rec *records) (Result, error) {
 		w.addID(f.brand, entry, at.others)
 	}
 	if !set {
-		w.draft.setBit(k, entry.pos>>w.set.chunkBits(), entry.pos, true, base)
+		w.draft.setBit(k, entry.pos>>w.set.chunkBits(), entry.pos, true, now.base)
 	}
 	if !set || !at.self {
 		rec.add(w.set, opMark, k, f.brand, entry)

@@ -38,7 +38,7 @@ func (db *DB) Observe(ctx context.Context, page, id string, day Day) (Result, er
 		return 0, err
 	}
 	defer db.leave()
-	f, err := db.fact(opVisit, page, id, day, db.Today())
+	f, err := db.fact(opVisit, page, id, day)
 	if err != nil {
 		return 0, err
 	}

@@ -62,6 +62,7 @@ func open(path string, opts *Options) (*DB, error) {
 		}
 		return nil, errors.Join(err, boltError(db.bolt.Close()))
 	}
+	db.reached.Store(int32(db.Today()))
 	ctx, stop := context.WithCancel(context.Background())
 	db.stop = stop
 	if !db.cfg.ReadOnly {

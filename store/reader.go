@@ -96,7 +96,7 @@ func (r *reader) cardinality(k dayKey) (uint64, error) {
 
 // bit returns whether a bit is set, and whether it is set in its chunk.
 func (r *reader) bit(k dayKey, pos uint32) (set, base bool, err error) {
-	if o, ok := r.view.opsOf(k, pos>>r.set.chunkBits()).get(pos); ok {
+	if o, ok := r.view.opsOf(k, pos>>r.set.chunkBits()).get(pos, nil); ok {
 		return o.set, o.base, nil
 	}
 	base, err = r.foldedBit(k, pos)

@@ -58,7 +58,7 @@ func (d *draft) takeOps(k dayKey, number uint32, folded *chunkOps) {
 	}
 	var left []op
 	for _, o := range now.ops.all(compareOps) {
-		if f, ok := folded.get(o.pos); ok {
+		if f, ok := folded.get(o.pos, nil); ok {
 			o.base = f.set
 		}
 		if o.set != o.base {

@@ -68,14 +68,24 @@ func mergeRuns[T any](a, b []T, compare func(a, b T) int) []T {
 	}
 	out := make([]T, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
-		switch c := compare(a[0], b[0]); {
-		case c < 0:
-			out, a = append(out, a[0]), a[1:]
-		case c > 0:
-			out, b = append(out, b[0]), b[1:]
-		default:
-			out, a, b = append(out, b[0]), a[1:], b[1:]
+		// Mostly there are many of a before the next of b: they are copied at once.
+		n := 1
+		for n <= len(a) && compare(a[n-1], b[0]) < 0 {
+			n *= 2
 		}
+		low, high := n/2, min(n-1, len(a))
+		for low < high {
+			if mid := int(uint(low+high) >> 1); compare(a[mid], b[0]) < 0 {
+				low = mid + 1
+			} else {
+				high = mid
+			}
+		}
+		out = append(append(out, a[:low]...), b[0])
+		if low < len(a) && compare(a[low], b[0]) == 0 {
+			low++
+		}
+		a, b = a[low:], b[1:]
 	}
 	return append(append(out, a...), b...)
 }
@@ -95,3 +105,6 @@ func (r *runs[T]) room() (n int) {
 	}
 	return n
 }
+
+// same reports whether both runs are one, in the same place.
+func same[T any](a, b []T) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }

@@ -44,7 +44,7 @@ func checkRuns(t *testing.T, list *runs[op], want map[uint32]op) {
 		if a, there := list.get(op{pos: pos}, compareOps); a != o || there != ok {
 			t.Fatalf("get %d: %v, %v, want %v, %v", pos, a, there, o, ok)
 		}
-		if a, there := c.get(pos); a != o || there != ok {
+		if a, there := c.get(pos, nil); a != o || there != ok {
 			t.Fatalf("operation on %d: %v, %v, want %v, %v", pos, a, there, o, ok)
 		}
 	}

@@ -69,14 +69,18 @@ type op struct {
 
 func compareOps(a, b op) int { return cmp.Compare(a.pos, b.pos) }
 
-// get returns the operation on a position. The chunk may be nil. Each mark asks twice;
-// a search that calls compareOps took twice as long.
-func (c *chunkOps) get(pos uint32) (op, bool) {
+// get returns the operation on a position. The chunk may be nil; so may seen, an earlier
+// state of it that has nothing on the position, of which shared runs are not searched
+// again. Each mark asks twice; a search that calls compareOps took twice as long.
+func (c *chunkOps) get(pos uint32, seen *chunkOps) (op, bool) {
 	if c == nil {
 		return op{}, false
 	}
 	for n := len(c.ops.levels) - 1; n >= 0; n-- {
 		run := c.ops.levels[n]
+		if len(run) == 0 || seen != nil && same(run, seen.ops.levels[n]) {
+			continue
+		}
 		low := 0
 		for high := len(run); low < high; {
 			if mid := int(uint(low+high) >> 1); run[mid].pos < pos {
@@ -216,12 +220,20 @@ func (v *view) idsOf(b placement.Brand, number uint32) []idEntry {
 
 // known returns what the unfolded ids tell of an id.
 func (v *view) known(b placement.Brand, s settings, m placement.Mixed) standing {
+	if o, ok := v.ids.Get(brandKey(b)); ok {
+		return o.known(s, m)
+	}
+	return s.unknown(m)
+}
+
+// known is view.known of the brand's ids.
+func (o *brandOps) known(s settings, m placement.Mixed) standing {
 	at := s.unknown(m)
-	c := v.idChunkOf(b, m.Placement()>>s.registryBits())
-	if c == nil {
+	i, ok := findIDs(o.chunks, m.Placement()>>s.registryBits())
+	if !ok {
 		return at
 	}
-	for _, run := range c.ids.levels {
+	for _, run := range o.chunks[i].ids.levels {
 		i, _ := slices.BinarySearchFunc(run, firstEntry(m.Placement()), idEntry.compare)
 		for ; i < len(run) && run[i].mixed.Placement() == m.Placement(); i++ {
 			if run[i].mixed == m {

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"cohort/placement"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// opened are what a reader has found before. Of names only those that are there are
+// kept; of buckets and chunks also that there is none, which a new day's are until
+// they are folded.
+type opened struct {
+	events found[string, eventRecord]
+	days   found[dayKey, *bolt.Bucket]          // of chunks
+	brands found[placement.Brand, *bolt.Bucket] // of registry chunks
+	chunks found[chunkBlock, *block[chunk]]
+	ids    found[idsBlock, *block[idsValue]]
+	pages  sync.Map // key of a page -> its number
+}
+
+// found is a map that is read many times as often as it is added to: its readers share
+// nothing that is written, and the one who adds copies it. The zero found is empty.
+type found[K comparable, V any] struct {
+	all    atomic.Pointer[map[K]V]
+	adding sync.Mutex
+}
+
+// foundMost bounds a found, whose buckets or blocks take up to 4 MB then.
+const foundMost = 2048
+
+// keep returns what there is of the key, or else what open finds, which is kept where
+// worth says so and there is room.
+func (f *found[K, V]) keep(key K, open func() (V, error), worth func(V) bool) (V, error) {
+	if all := f.all.Load(); all != nil {
+		if v, ok := (*all)[key]; ok {
+			return v, nil
+		}
+	}
+	v, err := open()
+	if err != nil || !worth(v) {
+		return v, err
+	}
+	f.adding.Lock()
+	defer f.adding.Unlock()
+	all := make(map[K]V)
+	if before := f.all.Load(); before != nil {
+		if kept, ok := (*before)[key]; ok {
+			return kept, nil
+		}
+		if len(*before) >= foundMost {
+			return v, nil
+		}
+		maps.Copy(all, *before)
+	}
+	all[key] = v
+	f.all.Store(&all)
+	return v, nil
+}
+
+func always[V any](V) bool { return true }
+
+// blockBits tells how many chunks with numbers next to each other are a block.
+const blockBits = 8
+
+// block is the chunks of one block that were looked up.
+type block[V any] struct {
+	chunks [1 << blockBits]atomic.Pointer[V] // nil where one was not looked up
+	none   V                                 // what stands for a chunk that is not there
+}
+
+// chunkBlock and idsBlock are the names of blocks: number is that of a chunk without
+// its last bits.
+type chunkBlock struct {
+	day    dayKey
+	number uint32
+}
+
+type idsBlock struct {
+	brand  placement.Brand
+	number uint32
+}
+
+// keepChunk returns a chunk of a block, which it has open find if need be.
+func keepChunk[K comparable, V any](blocks *found[K, *block[V]], key K, number uint32, open func() (*V, error)) (*V, error) {
+	b, err := blocks.keep(key, func() (*block[V], error) { return new(block[V]), nil }, always)
+	if err != nil {
+		return nil, err
+	}
+	slot := &b.chunks[number%(1<<blockBits)]
+	v := slot.Load()
+	if v == nil {
+		if v, err = open(); err != nil {
+			return nil, err
+		}
+		if v == nil {
+			v = &b.none
+		}
+		slot.Store(v)
+	}
+	if v == &b.none {
+		return nil, nil
+	}
+	return v, nil
+}
+
+// foldedChunk returns a chunk of a day, or nil where it has none.
+func (r *reader) foldedChunk(k dayKey, number uint32) (*chunk, error) {
+	if r.opened == nil {
+		return r.readChunk(k, number)
+	}
+	return keepChunk(&r.opened.chunks, chunkBlock{k, number >> blockBits}, number, func() (*chunk, error) { return r.readChunk(k, number) })
+}
+
+// registryChunk returns a chunk of a brand's registry, or nil where it has none.
+func (r *reader) registryChunk(b placement.Brand, number uint32) (*idsValue, error) {
+	if r.opened == nil {
+		return r.readIDs(b, number)
+	}
+	return keepChunk(&r.opened.ids, idsBlock{b, number >> blockBits}, number, func() (*idsValue, error) { return r.readIDs(b, number) })
+}
+
+// chunkBucket returns the bucket of a day's chunks, or nil where none is folded.
+func (r *reader) chunkBucket(k dayKey) (*bolt.Bucket, error) {
+	if r.opened == nil {
+		return r.openChunkBucket(k)
+	}
+	return r.opened.days.keep(k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) }, always)
+}
+
+// brandBucket returns the bucket of a brand's registry chunks, or nil where none
+// is folded.
+func (r *reader) brandBucket(b placement.Brand) (*bolt.Bucket, error) {
+	if r.opened == nil {
+		return r.openBrandBucket(b)
+	}
+	return r.opened.brands.keep(b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) }, always)
+}
+
+// event returns the record of the named event; ok is false where it was never
+// written.
+func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
+	if r.opened == nil {
+		e, err = r.openEvent(name)
+	} else {
+		e, err = r.opened.events.keep(name, func() (eventRecord, error) { return r.openEvent(name) }, func(e eventRecord) bool { return e.number != 0 })
+	}
+	return e, err == nil && e.number != 0, err
+}
+
+// keep returns what m has of the key, or else what open finds, which it keeps
+// unless it is the zero value.
+func keep[K, V comparable](m *sync.Map, key K, open func() (V, error)) (V, error) {
+	if v, ok := m.Load(key); ok {
+		return v.(V), nil
+	}
+	v, err := open()
+	var none V
+	if err == nil && v != none {
+		m.Store(key, v)
+	}
+	return v, err
+}
