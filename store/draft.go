@@ -60,11 +60,11 @@ func (d *draft) setBit(k dayKey, number, pos uint32, set, base bool) {
 		day.chunks = slices.Insert(day.chunks, i, &chunkOps{owner: d.stamp, number: number})
 	} else if day.chunks[i].owner != d.stamp {
 		c := day.chunks[i]
-		day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: c.ops.own(), delta: c.delta}
+		day.chunks[i] = &chunkOps{owner: d.stamp, number: number, ops: c.ops.own(), delta: c.delta, filter: c.filter}
 	}
 	c := day.chunks[i]
 	before := c.ops.size()
-	c.ops.put(op{pos, set, base}, compareOps)
+	c.put(op{pos, set, base})
 	d.ops += c.ops.size() - before
 	c.delta += sign(set)
 	day.delta += sign(set)
