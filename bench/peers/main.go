@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if least := *rounds * (callers[0] + callers[1]); *people < least { // each marks once
+	if least := writeRounds(*rounds) * (callers[0] + callers[1]); *people < least { // each marks once
 		return fmt.Errorf("%d rounds take %d people", *rounds, least)
 	}
 	work, err := os.MkdirTemp(*dir, "peers-*")
@@ -143,6 +143,10 @@ func (c *comparison) logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "  "+format+"\n", args...)
 }
 
+// writeRounds is how many rounds loads and durable marks take: what waits for a disk
+// scatters more than questions do.
+func writeRounds(rounds int) int { return 2*rounds - 1 }
+
 // once is from what time on a side is loaded in the first round only.
 const once = 5 * time.Second
 
@@ -150,7 +154,7 @@ const once = 5 * time.Second
 func (c *comparison) load(ctx context.Context) error {
 	c.result.Marks = c.w.marks()
 	c.result.Load, c.result.Bytes = make([][]float64, len(c.entries)), make([]int64, len(c.entries))
-	for round := range c.rounds {
+	for round := range writeRounds(c.rounds) {
 		for i, e := range c.entries {
 			if taken := c.result.Load[i]; round > 0 && taken[0] >= once.Seconds() {
 				continue
@@ -230,7 +234,7 @@ var callers = [2]int{1, 50}
 // marksEach is how many marks each caller makes in a round: one for a thousand people, a
 // fifth of a second of many callers at full size, and of each person one in all.
 func (c *comparison) marksEach() int {
-	return min(max(1, c.w.people/1000), c.w.people/(c.rounds*(callers[0]+callers[1])))
+	return min(max(1, c.w.people/1000), c.w.people/(writeRounds(c.rounds)*(callers[0]+callers[1])))
 }
 
 // markDurably has callers of the sides that can mark with a sync do so. Redis
@@ -246,7 +250,7 @@ func (c *comparison) markDurably(ctx context.Context) error {
 	next := make([]int, len(c.sides)) // the person that a side marks next
 	for _, n := range callers {
 		d := durable{Callers: n, Rates: make([][]float64, len(c.sides))}
-		for range c.rounds {
+		for range writeRounds(c.rounds) {
 			for i, s := range c.sides {
 				if !s.marksDurably() {
 					continue
