@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,8 @@ var marksSection = section{
 		"The baseline is one bbolt transaction a mark that rewrites the mark's chunk, in a file of its own without a registry, with as many callers; " +
 		"MarkMany is compared with the baseline of one caller. Neither side syncs the list of free pages. " +
 		"Each round starts from a copy of the same full day. What the journal holds after the round is folded then, timed by itself; \"with its fold\" counts that time in. " +
-		"The run \"while folding\" has a goroutine that folds without a pause, the whole day each time. MarkMany writes large parts past the journal.",
+		"The run \"while folding\" has a goroutine that folds without a pause, the whole day each time. " +
+		"Beside another run like it, one more caller marks new events, each of which takes a transaction of the file, as a fold does; its times are in a row of their own. MarkMany writes large parts past the journal.",
 	run: runMarks,
 }
 
@@ -31,6 +34,10 @@ type markRun struct {
 	callers int
 	marks   int  // a round
 	folding bool // a fold runs all the time
+
+	// naming, where there is one, is the run of a caller beside the others whose marks name
+	// new events.
+	naming *markRun
 
 	rate, sustained samples // marks a second; with the fold
 	foldMillis      samples
@@ -48,6 +55,8 @@ func runMarks(ctx context.Context, b *bench, r *result) error {
 	}
 	many := &markRun{name: "Mark", callers: callersMany, marks: b.marks}
 	folding := &markRun{name: "Mark, while folding", callers: callersMany, marks: b.marks, folding: true}
+	naming := &markRun{name: "Mark of new events, beside those", callers: 1}
+	beside := &markRun{callers: callersMany, marks: b.marks, folding: true, naming: naming}
 	lone := &markRun{name: "Mark", callers: 1, marks: b.lone}
 	seq := &markRun{name: "MarkMany", callers: 1, marks: b.many}
 	small := &markRun{name: "MarkMany", callers: 1, marks: b.many / 20}
@@ -58,7 +67,7 @@ func runMarks(ctx context.Context, b *bench, r *result) error {
 		run *markRun
 		do  func(context.Context, *markRun) error
 	}{
-		{many, d.markEach}, {plainMany, d.markPlainly}, {folding, d.markEach}, {lone, d.markEach}, {plainLone, d.markPlainly},
+		{many, d.markEach}, {plainMany, d.markPlainly}, {folding, d.markEach}, {beside, d.markEach}, {lone, d.markEach}, {plainLone, d.markPlainly},
 		{seq, d.markMany}, {small, d.markMany},
 	} {
 		sides = append(sides, func(int) error { return side.do(ctx, side.run) })
@@ -66,9 +75,9 @@ func runMarks(ctx context.Context, b *bench, r *result) error {
 	if err := b.interleave(ctx, sides...); err != nil {
 		return err
 	}
-	t := r.table("side", "callers", "marks a round", "marks/s", "times the baseline", "with its fold", "p50 µs", "p99 µs", "fold ms", "fold bytes/mark")
+	t := r.table("side", "callers", "marks a round", "marks/s", "times the baseline", "with its fold", "p50 µs", "p99 µs", "longest ms", "fold ms", "fold bytes/mark")
 	for _, c := range []struct{ side, base *markRun }{
-		{many, plainMany}, {folding, plainMany}, {plainMany, nil}, {lone, plainLone}, {plainLone, nil}, {seq, plainLone}, {small, plainLone},
+		{many, plainMany}, {folding, plainMany}, {naming, nil}, {plainMany, nil}, {lone, plainLone}, {plainLone, nil}, {seq, plainLone}, {small, plainLone},
 	} {
 		c.side.report(t, c.base)
 	}
@@ -81,16 +90,20 @@ func runMarks(ctx context.Context, b *bench, r *result) error {
 
 // report adds the run's row, with ratios to the baseline where it has one.
 func (m *markRun) report(t *table, base *markRun) {
-	row := []any{m.name, m.callers, m.marks, m.rate.median(), nil, nil, nil, nil, nil, nil}
+	row := []any{m.name, m.callers, m.marks, nil, nil, nil, nil, nil, nil, nil, nil}
+	if len(m.rate) > 0 {
+		row[3] = m.rate.median()
+	}
 	if base != nil {
 		row[4] = m.rate.over(base.rate)
 		row[5] = m.sustained.over(base.rate)
-		row[8] = m.foldMillis.median()
-		row[9] = m.foldBytes.median()
+		row[9] = m.foldMillis.median()
+		row[10] = m.foldBytes.median()
 	}
 	if len(m.latencies) > 0 {
 		row[6] = micros(quantile(m.latencies, 0.5))
 		row[7] = micros(quantile(m.latencies, 0.99))
+		row[8] = slices.Max(m.latencies).Seconds() * 1000
 	}
 	t.row(row...)
 }
@@ -109,6 +122,10 @@ func (d *fullDay) markEach(ctx context.Context, m *markRun) error {
 	if m.folding {
 		stopFolding = keepFolding(ctx, db)
 	}
+	stopNaming := func() error { return nil }
+	if m.naming != nil {
+		stopNaming = keepNaming(ctx, db, m.naming, ids[0])
+	}
 	var fresh atomic.Int64
 	took, err := m.call(ids, func(id string) error {
 		r, err := db.Mark(ctx, markedEvent, id, markedDay)
@@ -117,7 +134,7 @@ func (d *fullDay) markEach(ctx context.Context, m *markRun) error {
 		}
 		return err
 	})
-	err = errors.Join(err, stopFolding())
+	err = errors.Join(err, stopNaming(), stopFolding())
 	if err == nil {
 		err = checkf(int(fresh.Load()), bits, "marks that were new")
 	}
@@ -144,6 +161,34 @@ func keepFolding(ctx context.Context, db *store.DB) (stop func() error) {
 	}()
 	return func() error {
 		cancel()
+		return <-ended
+	}
+}
+
+// keepNaming marks an id's new events, one after another, until the function it returns is called.
+func keepNaming(ctx context.Context, db *store.DB, m *markRun, id string) (stop func() error) {
+	const pause = 5 * time.Millisecond
+	done, ended := make(chan struct{}), make(chan error)
+	go func() {
+		for n := 0; ; n++ {
+			select {
+			case <-done:
+				ended <- nil
+				return
+			case <-time.After(pause):
+			}
+			began := time.Now()
+			if _, err := db.Mark(ctx, fmt.Sprintf("new-%d", n), id, markedDay); err != nil {
+				<-done
+				ended <- err
+				return
+			}
+			m.latencies = append(m.latencies, time.Since(began))
+			m.marks++
+		}
+	}()
+	return func() error {
+		close(done)
 		return <-ended
 	}
 }
