@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math/bits"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -54,4 +55,19 @@ func partition[T any](items []T, parts int, part func(T) uint32) (sorted []T, en
 		ends[p]++
 	}
 	return sorted, ends
+}
+
+// sortSpread sorts items by keys whose top bits are as good as random, into a slice of
+// their own: by these bits it puts them where a few of them belong, and has sort order
+// those. It takes half the time of a sort of them all, and no more than that where they
+// are not random.
+func sortSpread[T any](items []T, key func(T) uint64, sort func([]T)) []T {
+	width := max(bits.Len(uint(len(items)))-3, 0)
+	items, ends := partition(items, 1<<width, func(x T) uint32 { return uint32(key(x) >> (64 - width)) })
+	start := 0
+	for _, end := range ends {
+		sort(items[start:end])
+		start = end
+	}
+	return items
 }

@@ -74,7 +74,7 @@ func (c *idsChange) sort() {
 		c.rows = slices.CompactFunc(c.rows, func(x, y idEntry) bool { return x.mixed == y.mixed })
 		return
 	}
-	slices.Sort(c.keys)
+	c.keys = sortSpread(c.keys, func(k uint64) uint64 { return k << (32 - registryChunkBits) }, slices.Sort)
 	c.keys = slices.Compact(c.keys)
 	c.rows = make([]idEntry, len(c.keys))
 	for i, k := range c.keys {

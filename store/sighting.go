@@ -134,20 +134,7 @@ func (h *hand) meet(at *places) {
 		}
 	}
 	h.rows = rest
-	h.unmet = sortUnmet(h.unmet)
-}
-
-// sortUnmet returns the ids of a hand in order. Their keys are as good as random: by
-// their top bits they are put where a few of them belong, which are sorted then.
-func sortUnmet(ids []unmetID) []unmetID {
-	width := max(bits.Len(uint(len(ids)))-3, 0)
-	ids, ends := partition(ids, 1<<width, func(u unmetID) uint32 { return uint32(u.key << handBits >> (64 - width)) })
-	start := 0
-	for _, end := range ends {
-		slices.SortFunc(ids[start:end], unmetID.compare)
-		start = end
-	}
-	return ids
+	h.unmet = sortSpread(h.unmet, func(u unmetID) uint64 { return u.key << handBits }, func(ids []unmetID) { slices.SortFunc(ids, unmetID.compare) })
 }
 
 // settle sets the positions of the rows of ids that were not met, which are now.

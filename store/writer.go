@@ -277,7 +277,7 @@ func (r *reader) mergeChunk(c *chunkChange) error {
 // setting bits and reading them is quicker than comparing: 3 ns a position for 60.
 func (c *chunkChange) sort(bits uint) {
 	if len(c.add) < 1<<bits/64 {
-		slices.Sort(c.add)
+		c.add = sortSpread(c.add, func(p uint32) uint64 { return uint64(p) << (64 - bits) }, slices.Sort)
 		return
 	}
 	all := newBitset(bits)
