@@ -32,36 +32,44 @@ type found[K comparable, V any] struct {
 // foundMost bounds a found, whose buckets or blocks take up to 4 MB then.
 const foundMost = 2048
 
-// keep returns what there is of the key, or else what open finds, which is kept where
-// worth says so and there is room.
-func (f *found[K, V]) keep(key K, open func() (V, error), worth func(V) bool) (V, error) {
+func (f *found[K, V]) get(key K) (v V, ok bool) {
 	if all := f.all.Load(); all != nil {
-		if v, ok := (*all)[key]; ok {
-			return v, nil
-		}
+		v, ok = (*all)[key]
 	}
-	v, err := open()
-	if err != nil || !worth(v) {
-		return v, err
-	}
+	return v, ok
+}
+
+// add keeps v, unless somebody was quicker, and returns what is kept. ok is false where
+// there is no room.
+func (f *found[K, V]) add(key K, v V) (kept V, ok bool) {
 	f.adding.Lock()
 	defer f.adding.Unlock()
+	if kept, ok := f.get(key); ok {
+		return kept, true
+	}
 	all := make(map[K]V)
 	if before := f.all.Load(); before != nil {
-		if kept, ok := (*before)[key]; ok {
-			return kept, nil
-		}
 		if len(*before) >= foundMost {
-			return v, nil
+			return v, false
 		}
 		maps.Copy(all, *before)
 	}
 	all[key] = v
 	f.all.Store(&all)
-	return v, nil
+	return v, true
 }
 
-func always[V any](V) bool { return true }
+// keep returns what there is of the key, or else what open finds, and keeps that.
+func (f *found[K, V]) keep(key K, open func() (V, error)) (V, error) {
+	if v, ok := f.get(key); ok {
+		return v, nil
+	}
+	v, err := open()
+	if err == nil {
+		v, _ = f.add(key, v)
+	}
+	return v, err
+}
 
 // blockBits tells how many chunks with numbers next to each other are a block.
 const blockBits = 8
@@ -86,25 +94,29 @@ type idsBlock struct {
 
 // keepChunk returns a chunk of a block, which it has open find if need be.
 func keepChunk[K comparable, V any](blocks *found[K, *block[V]], key K, number uint32, open func() (*V, error)) (*V, error) {
-	b, err := blocks.keep(key, func() (*block[V], error) { return new(block[V]), nil }, always)
-	if err != nil {
-		return nil, err
+	b, ok := blocks.get(key)
+	if !ok {
+		if b, ok = blocks.add(key, new(block[V])); !ok {
+			return open()
+		}
 	}
 	slot := &b.chunks[number%(1<<blockBits)]
-	v := slot.Load()
-	if v == nil {
-		if v, err = open(); err != nil {
-			return nil, err
-		}
-		if v == nil {
-			v = &b.none
-		}
+	switch v := slot.Load(); v {
+	case nil:
+	case &b.none:
+		return nil, nil
+	default:
+		return v, nil
+	}
+	v, err := open()
+	switch {
+	case err != nil:
+	case v == nil:
+		slot.Store(&b.none)
+	default:
 		slot.Store(v)
 	}
-	if v == &b.none {
-		return nil, nil
-	}
-	return v, nil
+	return v, err
 }
 
 // foldedChunk returns a chunk of a day, or nil where it has none.
@@ -128,7 +140,7 @@ func (r *reader) chunkBucket(k dayKey) (*bolt.Bucket, error) {
 	if r.opened == nil {
 		return r.openChunkBucket(k)
 	}
-	return r.opened.days.keep(k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) }, always)
+	return r.opened.days.keep(k, func() (*bolt.Bucket, error) { return r.openChunkBucket(k) })
 }
 
 // brandBucket returns the bucket of a brand's registry chunks, or nil where none
@@ -137,18 +149,23 @@ func (r *reader) brandBucket(b placement.Brand) (*bolt.Bucket, error) {
 	if r.opened == nil {
 		return r.openBrandBucket(b)
 	}
-	return r.opened.brands.keep(b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) }, always)
+	return r.opened.brands.keep(b, func() (*bolt.Bucket, error) { return r.openBrandBucket(b) })
 }
 
 // event returns the record of the named event; ok is false where it was never
 // written.
 func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
-	if r.opened == nil {
-		e, err = r.openEvent(name)
-	} else {
-		e, err = r.opened.events.keep(name, func() (eventRecord, error) { return r.openEvent(name) }, func(e eventRecord) bool { return e.number != 0 })
+	if r.opened != nil {
+		if e, ok = r.opened.events.get(name); ok {
+			return e, true, nil
+		}
 	}
-	return e, err == nil && e.number != 0, err
+	e, err = r.openEvent(name)
+	ok = err == nil && e.number != 0
+	if ok && r.opened != nil {
+		r.opened.events.add(name, e)
+	}
+	return e, ok, err
 }
 
 // keep returns what m has of the key, or else what open finds, which it keeps
