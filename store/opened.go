@@ -22,40 +22,44 @@ type opened struct {
 	pages  sync.Map // key of a page -> its number
 }
 
-// found is a map that is read many times as often as it is added to: its readers share
-// nothing that is written, and the one who adds copies it. The zero found is empty.
+// found is a map that is read many times as often as it is added to: mostly its readers
+// share nothing that is written. The zero found is empty.
 type found[K comparable, V any] struct {
-	all    atomic.Pointer[map[K]V]
-	adding sync.Mutex
+	all    atomic.Pointer[map[K]V] // never changed, but replaced
+	mu     sync.Mutex              // guards what follows, and who replaces all
+	added  map[K]V                 // not in all yet
+	missed int                     // how often all lacked what was asked for
 }
 
 // foundMost bounds a found, whose buckets or blocks take up to 4 MB then.
 const foundMost = 2048
 
-func (f *found[K, V]) get(key K) (v V, ok bool) {
-	if all := f.all.Load(); all != nil {
-		v, ok = (*all)[key]
+// get returns what there is of the key.
+func (f *found[K, V]) get(key K) (V, bool) {
+	if v, ok := f.shared()[key]; ok {
+		return v, true
 	}
-	return v, ok
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.look(key)
 }
 
 // add keeps v, unless somebody was quicker, and returns what is kept. ok is false where
 // there is no room.
 func (f *found[K, V]) add(key K, v V) (kept V, ok bool) {
-	f.adding.Lock()
-	defer f.adding.Unlock()
-	if kept, ok := f.get(key); ok {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if kept, ok := f.look(key); ok {
 		return kept, true
 	}
-	all := make(map[K]V)
-	if before := f.all.Load(); before != nil {
-		if len(*before) >= foundMost {
-			return v, false
-		}
-		maps.Copy(all, *before)
+	if len(f.shared())+len(f.added) >= foundMost {
+		return v, false
 	}
-	all[key] = v
-	f.all.Store(&all)
+	if f.added == nil {
+		f.added = make(map[K]V)
+	}
+	f.added[key] = v
+	f.share()
 	return v, true
 }
 
@@ -69,6 +73,39 @@ func (f *found[K, V]) keep(key K, open func() (V, error)) (V, error) {
 		v, _ = f.add(key, v)
 	}
 	return v, err
+}
+
+// shared is what is read without the lock.
+func (f *found[K, V]) shared() map[K]V {
+	if all := f.all.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// look finds what shared lacked, with the lock.
+func (f *found[K, V]) look(key K) (V, bool) {
+	f.missed++
+	if v, ok := f.added[key]; ok {
+		f.share()
+		return v, true
+	}
+	v, ok := f.shared()[key] // it may have come just now
+	return v, ok
+}
+
+// share makes what was added readable without the lock, once as many asked in vain as an
+// eighth of what there is to copy: each of them pays for eight.
+func (f *found[K, V]) share() {
+	before := f.shared()
+	if 8*f.missed < len(before) {
+		return
+	}
+	all := make(map[K]V, len(before)+len(f.added))
+	maps.Copy(all, before)
+	maps.Copy(all, f.added)
+	f.all.Store(&all)
+	f.added, f.missed = nil, 0
 }
 
 // blockBits tells how many chunks with numbers next to each other are a block.
