@@ -59,7 +59,7 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
 	people := flags.Int("people", 1_000_000, "how many people there are")
-	rounds := flags.Int("rounds", 5, "how often everything that is compared runs, in turn")
+	rounds := flags.Int("rounds", 5, "how often questions are asked, in turn; loads and durable marks run once less than twice as often")
 	seed := flags.Uint64("seed", 1, "seed of the marks")
 	dir := flags.String("dir", os.TempDir(), "where the stores lie; a real disk")
 	if err := flags.Parse(args); err != nil {
@@ -150,7 +150,7 @@ func writeRounds(rounds int) int { return 2*rounds - 1 }
 // once is from what time on a side is loaded in the first round only.
 const once = 5 * time.Second
 
-// load has every side store all marks, in rounds; the store of the last is kept.
+// load has every side store all marks, in rounds, each into a new store; the last is kept.
 func (c *comparison) load(ctx context.Context) error {
 	c.result.Marks = c.w.marks()
 	c.result.Load, c.result.Bytes = make([][]float64, len(c.entries)), make([]int64, len(c.entries))
