@@ -41,9 +41,9 @@ type loadBatch struct {
 	err   error
 }
 
-// Rows and bytes of strings that a batch holds at most: 1 << 20 rows take 12
-// bytes each, and about 60 more while they are sorted and merged. There are two
-// batches at a time.
+// Rows and bytes of strings that a batch holds at most: 1 << 20 rows take 16
+// bytes each. There are two batches at a time, and the one that is written allocates
+// some 200 bytes a row where all are new ids.
 const (
 	loadRows        = 1 << 20
 	loadStringBytes = 64 << 20

@@ -6,10 +6,9 @@ import (
 	"cohort/placement"
 )
 
-// metIDs are the ordinals of ids that a load into a dense store has met: most of
-// its rows name ids of rows before. To find them in a table takes a fourth
-// of the time that it takes to sort the rows and to walk them through the registry. An
-// id keeps its ordinal until it is erased.
+// metIDs are the ordinals of ids that a load into a dense store has met: most of its rows
+// name ids of rows before, which need no sorting and no look into the registry. An id
+// keeps its ordinal until it is erased.
 type metIDs struct {
 	brands   map[placement.Brand]*metBrand
 	erasures uint64 // of the store, when they were met
@@ -23,8 +22,8 @@ type metIDs struct {
 // metBrand are the ids of a brand, by hand.
 type metBrand [hands]metTable
 
-// metMost bounds the ids that a load remembers from one batch to the next: they take up
-// to 64 MiB.
+// metMost bounds the ids that a load remembers from one batch to the next: 64 MiB, or
+// twice that where tables have just been doubled.
 const metMost = 3 << 20
 
 // forgetErased forgets all ids where one was erased since.

@@ -7,8 +7,8 @@ import (
 	"cohort/placement"
 )
 
-// rowBatch is the rows of a batch, in their order. Its memory
-// serves one batch after another.
+// rowBatch is the rows of a batch, in their order. Its memory serves one batch after
+// another.
 type rowBatch struct {
 	rows  []loadRow
 	ids   []string // of the rows, in stores that keep strings

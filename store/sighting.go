@@ -12,10 +12,16 @@ import (
 
 // In a dense store the rows of a load need their positions before they can be
 // sorted by chunk, and new ids get theirs in the order of the rows. So the rows of a
-// brand are dealt out by their placements, and each hand of them finds the ids that the
-// load has met in a table. The others are looked up in the registry, chunk by chunk;
-// those that it has not are given their ordinals in order of their first rows; then
-// its chunks are written with them. Hands and chunks are worked on side by side.
+// brand are dealt out by their placements, as cards are, into hands. Each hand has a
+// table of the ids that the load has met:
+//
+//  1. A row whose id was met has its position from the table. Other ids are unmet.
+//  2. Unmet ids are looked up in the registry, chunk by chunk. Those that it lacks are
+//     fresh.
+//  3. Fresh ids get ordinals in order of their first rows, and their chunks are written.
+//  4. Unmet ids are met from now on, and their rows have positions.
+//
+// Hands and chunks are worked on side by side. Decision 20 tells why.
 
 // places are where the rows of a load stand, by their place among all rows.
 type places struct {
@@ -47,7 +53,7 @@ type deal struct {
 
 // hand is some of the rows.
 type hand struct {
-	rows  []sighting // once ids are met: those behind the first of an unmet one
+	rows  []sighting // after meet: those whose ids are unmet, but for the first of each
 	met   *metTable
 	unmet []unmetID // ordered by key
 }
@@ -55,7 +61,7 @@ type hand struct {
 // unmetID is an id that the load has not met before.
 type unmetID struct {
 	key uint64 // its sortKey
-	row uint32 // the first
+	row uint32 // its first
 	pos uint32 // where it stands, once that is known
 }
 
@@ -66,7 +72,7 @@ type unmetIDs struct {
 	*idsChange
 	value idsValue
 	ids   []unmetID
-	fresh []*unmetID // those that are not known
+	fresh []*unmetID // those that the registry and the journal lack
 }
 
 // placeAll finds the positions of rows of a brand, given tables of ids that were met,
@@ -182,8 +188,8 @@ func (r *reader) lookUp(c *unmetIDs) error {
 		at = c.value.lowerBound(u.key, at)
 		if at < c.value.n && c.value.mixed(at) == m {
 			u.pos = c.value.pos(at)
-		} else if i, ok := slices.BinarySearchFunc(c.pending, idEntry{mixed: m}, idEntry.compare); ok {
-			u.pos = c.pending[i].pos
+		} else if j, ok := slices.BinarySearchFunc(c.pending, idEntry{mixed: m}, idEntry.compare); ok {
+			u.pos = c.pending[j].pos
 		} else {
 			c.fresh = append(c.fresh, u)
 		}
