@@ -44,13 +44,13 @@ func (f *found[K, V]) get(key K) (V, bool) {
 	return f.look(key)
 }
 
-// add keeps v, unless somebody was quicker, and returns what is kept. ok is false where
-// there is no room.
-func (f *found[K, V]) add(key K, v V) (kept V, ok bool) {
+// add keeps what fresh returns, unless somebody was quicker, and returns what is kept. ok
+// is false where there is no room.
+func (f *found[K, V]) add(key K, fresh func() V) (v V, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if kept, ok := f.look(key); ok {
-		return kept, true
+	if v, ok := f.look(key); ok {
+		return v, true
 	}
 	if len(f.shared())+len(f.added) >= foundMost {
 		return v, false
@@ -58,6 +58,7 @@ func (f *found[K, V]) add(key K, v V) (kept V, ok bool) {
 	if f.added == nil {
 		f.added = make(map[K]V)
 	}
+	v = fresh()
 	f.added[key] = v
 	f.share()
 	return v, true
@@ -70,7 +71,7 @@ func (f *found[K, V]) keep(key K, open func() (V, error)) (V, error) {
 	}
 	v, err := open()
 	if err == nil {
-		v, _ = f.add(key, v)
+		f.add(key, func() V { return v })
 	}
 	return v, err
 }
@@ -133,7 +134,7 @@ type idsBlock struct {
 func keepChunk[K comparable, V any](blocks *found[K, *block[V]], key K, number uint32, open func() (*V, error)) (*V, error) {
 	b, ok := blocks.get(key)
 	if !ok {
-		if b, ok = blocks.add(key, new(block[V])); !ok {
+		if b, ok = blocks.add(key, func() *block[V] { return new(block[V]) }); !ok {
 			return open()
 		}
 	}
@@ -200,7 +201,7 @@ func (r *reader) event(name string) (e eventRecord, ok bool, err error) {
 	e, err = r.openEvent(name)
 	ok = err == nil && e.number != 0
 	if ok && r.opened != nil {
-		r.opened.events.add(name, e)
+		r.opened.events.add(name, func() eventRecord { return e })
 	}
 	return e, ok, err
 }
