@@ -158,8 +158,9 @@ func (db *DB) fact(kind byte, event, id string, day Day) (fact, error) {
 	return fact{kind: kind, event: event, id: id, brand: brand, mixed: mixed, day: day}, nil
 }
 
-// todayFor returns the current day, or one before it by which the day can be told not
-// to be later than tomorrow: to read the clock takes a twentieth of a mark's time.
+// todayFor returns the current day, or one that the clock has shown before, by which the
+// day can be told not to be later than tomorrow: to read the clock takes a twentieth of a
+// mark's time. What was allowed stays so if the clock is set back.
 func (db *DB) todayFor(day Day) Day {
 	if before := Day(db.reached.Load()); day <= before+1 {
 		return before
