@@ -70,7 +70,7 @@ func (db *DB) gather(r *request) *gathered {
 }
 
 // enough is the size from which a group does not wait for callers on their way.
-const enough = 12
+const enough = 16
 
 // nextGroup takes the next group to commit, ready for it; nil where there is none.
 // Callers that the last commit woke are on their way with their next mark, so it lets
