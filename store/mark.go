@@ -71,8 +71,8 @@ func (t *Tally) count(r Result) {
 // from then on, whatever is unmarked later.
 //
 // Errors: ErrInvalidEvent, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
-// for a day later than tomorrow, ErrOtherBrand, ErrReadOnly, or why the commit
-// failed. Where ctx has ended, the mark is not made and ctx's error is returned; a
+// for a day later than tomorrow (of the latest day that the clock has shown since the
+// store was opened), ErrOtherBrand, ErrReadOnly, or why the commit failed. Where ctx has ended, the mark is not made and ctx's error is returned; a
 // commit that has begun is waited for.
 //
 // Cost: concurrent callers share a commit: one sync of the log beside the file, or

@@ -28,7 +28,7 @@ type Visit struct {
 //
 // Errors: ErrInvalidEvent for the page's name, which is 1 to 255 bytes of UTF-8
 // without control characters, placement.ErrInvalidID, ErrInvalidDay, ErrFutureDay
-// for a day later than tomorrow, ErrReadOnly, or why the commit failed. Where ctx
+// for a day later than tomorrow, as of Mark, ErrReadOnly, or why the commit failed. Where ctx
 // has ended, nothing is recorded and its error is returned.
 //
 // Cost: that of Mark. Concurrent callers, of Mark too, share a commit; a visit
